@@ -1,0 +1,44 @@
+# Shared settings of all targets, and the two functions that rooms and tests use.
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(lodestep_settings INTERFACE)
+target_include_directories(lodestep_settings INTERFACE ${PROJECT_SOURCE_DIR})
+# Float bits are compared with other implementations, so no fused multiply-add anywhere.
+target_compile_options(lodestep_settings INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                       -Werror -ffp-contract=off -fno-fast-math)
+if(LODESTEP_HASH_ZERO)
+  target_compile_definitions(lodestep_settings INTERFACE LODESTEP_HASH_ZERO)
+endif()
+if(LODESTEP_SANITIZE)
+  target_compile_options(lodestep_settings INTERFACE -fsanitize=${LODESTEP_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+  target_link_options(lodestep_settings INTERFACE -fsanitize=${LODESTEP_SANITIZE})
+endif()
+find_program(MOLD mold)
+if(MOLD)
+  target_link_options(lodestep_settings INTERFACE -fuse-ld=mold)
+endif()
+
+# lodestep_room(NAME DEPS other rooms LIBS system libraries): one static library from the folder's *.cc.
+function(lodestep_room name)
+  cmake_parse_arguments(ROOM "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  add_library(lodestep_${name} STATIC ${sources})
+  list(TRANSFORM ROOM_DEPS PREPEND lodestep_)
+  target_link_libraries(lodestep_${name} PUBLIC lodestep_settings ${ROOM_DEPS} PRIVATE ${ROOM_LIBS})
+endfunction()
+
+# lodestep_test(NAME DEPS rooms LIBS system libraries): one Catch2 program from the folder's *.cc.
+function(lodestep_test name)
+  cmake_parse_arguments(TEST "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  add_executable(test_${name} ${sources} $<TARGET_OBJECTS:lodestep_catch_main>)
+  list(TRANSFORM TEST_DEPS PREPEND lodestep_)
+  target_link_libraries(test_${name} PRIVATE lodestep_settings ${TEST_DEPS} ${TEST_LIBS})
+  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
+endfunction()
