@@ -1,0 +1,16 @@
+// One function per command, each in harness/commands; the list that uses them is in harness/commands.cc.
+// Threads: one. Signature and exit statuses: harness/command.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/command.h"
+
+namespace lodestep::harness {
+
+Result<int> run_envs(const std::vector<std::string>& words, Io& io);
+Result<int> run_tasks(const std::vector<std::string>& words, Io& io);
+Result<int> run_play(const std::vector<std::string>& words, Io& io);
+
+}  // namespace lodestep::harness
