@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "canonicalizer/exact.h"
+#include "canonicalizer/lexical.h"
 #include "canonicalizer/truth.h"
 
 namespace lodestep::canonicalizer {
@@ -11,6 +12,7 @@ namespace lodestep::canonicalizer {
 MatcherRegistry::MatcherRegistry() {
   for (MatcherKind& kind : truth_kinds()) add(std::move(kind));
   add(exact_kind());
+  add(lexical_kind());
 }
 
 void MatcherRegistry::add(MatcherKind kind) {
