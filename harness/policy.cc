@@ -1,0 +1,111 @@
+#include "harness/policy.h"
+
+#include <fstream>
+#include <map>
+
+#include "base/text.h"
+#include "harness/internal/json.h"
+
+namespace lodestep::harness {
+namespace {
+
+std::string random_action(const Turn& turn, Stream& dice) {
+  const std::vector<std::string>& actions = turn.now.admissible;
+  return actions.empty() ? std::string() : actions[dice.below(actions.size())];
+}
+
+class RandomPolicy final : public Policy {
+ public:
+  Result<std::optional<std::string>> act(const Turn& turn) const override {
+    Stream dice = turn.dice;
+    return std::optional<std::string>(random_action(turn, dice));
+  }
+};
+
+class GoldPolicy final : public Policy {
+ public:
+  Result<std::optional<std::string>> act(const Turn& turn) const override { return turn.environment.gold_action(); }
+};
+
+class MixedPolicy final : public Policy {
+ public:
+  explicit MixedPolicy(double random_share) : random_share_(random_share) {}
+
+  Result<std::optional<std::string>> act(const Turn& turn) const override {
+    Stream dice = turn.dice;
+    if (dice.unit() >= random_share_) {
+      if (std::optional<std::string> gold = turn.environment.gold_action()) return gold;
+    }
+    // Also where no way to success is left: a lost episode goes on at random.
+    return std::optional<std::string>(random_action(turn, dice));
+  }
+
+ private:
+  double random_share_;
+};
+
+class ScriptPolicy final : public Policy {
+ public:
+  static Result<std::unique_ptr<Policy>> load(const std::string& path) {
+    std::ifstream file(path);
+    if (!file) return Error{ErrorCode::kNotFound, "no such file, or not readable", path, ""};
+    auto policy = std::make_unique<ScriptPolicy>();
+    std::string line;
+    for (std::size_t number = 1; std::getline(file, line); ++number) {
+      const std::string_view word = trim(line);
+      if (word.empty()) continue;
+      if (word.front() != '{') {
+        policy->everybody_.emplace_back(word);
+        continue;
+      }
+      const std::string where = path + ", line " + std::to_string(number);
+      Result<rapidjson::Document> json = parse_json_object(word, where);
+      if (!json) return json.error();
+      const std::optional<std::string> task = text_member(*json, "task");
+      const auto actions = json->FindMember("actions");
+      if (!task || actions == json->MemberEnd() || !actions->value.IsArray()) {
+        return Error{ErrorCode::kBadData, "a script line needs 'task' (text) and 'actions' (array)", where, ""};
+      }
+      std::vector<std::string> list;
+      for (const auto& action : actions->value.GetArray()) {
+        if (!action.IsString()) return Error{ErrorCode::kBadData, "an action is not text", where, ""};
+        list.emplace_back(action.GetString(), action.GetStringLength());
+      }
+      policy->by_task_[*task] = std::move(list);
+    }
+    return std::unique_ptr<Policy>(std::move(policy));
+  }
+
+  Result<std::optional<std::string>> act(const Turn& turn) const override {
+    const auto own = by_task_.find(turn.task.id);
+    const std::vector<std::string>& actions = own == by_task_.end() ? everybody_ : own->second;
+    if (turn.history.size() >= actions.size()) return std::optional<std::string>();
+    return std::optional<std::string>(actions[turn.history.size()]);
+  }
+
+ private:
+  std::vector<std::string> everybody_;
+  std::map<std::string, std::vector<std::string>> by_task_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Policy>> make_policy(const std::string& spec) {
+  const std::size_t colon = spec.find(':');
+  const std::string kind = spec.substr(0, colon);
+  const std::string rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
+  if (kind == "random" && rest.empty()) return std::unique_ptr<Policy>(std::make_unique<RandomPolicy>());
+  if (kind == "gold" && rest.empty()) return std::unique_ptr<Policy>(std::make_unique<GoldPolicy>());
+  if (kind == "mixed") {
+    const std::optional<double> share = parse_double(rest);
+    if (share && *share >= 0 && *share <= 1) {
+      return std::unique_ptr<Policy>(std::make_unique<MixedPolicy>(*share));
+    }
+    return Error{ErrorCode::kInvalidArgument, "policy '" + spec + "' needs a probability, as in mixed:0.5", "--policy", ""};
+  }
+  if (kind == "script" && !rest.empty()) return ScriptPolicy::load(rest);
+  return Error{ErrorCode::kInvalidArgument, "unknown policy '" + spec + "'", "--policy",
+               "known policies: random, gold, mixed:E, script:FILE"};
+}
+
+}  // namespace lodestep::harness
