@@ -4,12 +4,14 @@
 #include "base/text.h"
 #include "envs/dummy/dummy_env.h"
 #include "envs/factory.h"
+#include "envs/sokoban/sokoban_env.h"
 
 namespace lodestep {
 
 const std::vector<EnvType>& environment_types() {
   static const std::vector<EnvType> types{
       dummy::env_type(),
+      sokoban::env_type(),
   };
   return types;
 }

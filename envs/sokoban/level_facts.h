@@ -1,0 +1,57 @@
+// A level with everything that follows from it, computed once and shared by all episodes that play it.
+//   std::shared_ptr<const LevelFacts> facts = cache.get("small.xsb#3", load);
+//   const DistanceTable* table = facts->table();   // first call: searches; nullptr: too large
+// Threads: safe. The cache owns the facts of the levels used last; episodes keep theirs alive.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "envs/sokoban/solver.h"
+
+namespace lodestep::sokoban {
+
+class LevelFacts {
+ public:
+  explicit LevelFacts(Level level)
+      : level_(std::move(level)), map_(level_), digest_(content_digest(level_)) {}
+  LevelFacts(const LevelFacts&) = delete;
+
+  const Level& level() const { return level_; }
+  const LevelMap& map() const { return map_; }
+  const Hash128& digest() const { return digest_; }
+  const DistanceTable* table() const;  // nullptr when it would need more than kTableEntries
+  std::size_t table_bytes() const { return table_bytes_; }  // 0 until table() was called
+
+ private:
+  Level level_;
+  LevelMap map_;
+  Hash128 digest_;
+  mutable std::once_flag once_;
+  mutable std::optional<DistanceTable> table_;
+  mutable std::atomic<std::size_t> table_bytes_{0};
+};
+
+class LevelCache {
+ public:
+  using Loader = std::function<Result<Level>(const std::string& id)>;
+  // The facts of a task's level; the loader runs at most once for levels in use.
+  Result<std::shared_ptr<const LevelFacts>> get(const std::string& id, const Loader& load);
+
+ private:
+  static constexpr std::size_t kKept = 64;                // levels kept though no episode plays them,
+  static constexpr std::size_t kKeptBytes = 512'000'000;  // and at most so much for their tables
+  std::mutex mutex_;
+  std::list<std::pair<std::string, std::shared_ptr<const LevelFacts>>> recent_;  // the latest first
+  std::unordered_map<std::string, std::weak_ptr<const LevelFacts>, ContainerHash, std::equal_to<>> known_;
+  std::size_t sweep_at_ = 4 * kKept;  // size of known_ at which ended entries are dropped
+};
+
+}  // namespace lodestep::sokoban
