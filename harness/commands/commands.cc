@@ -11,6 +11,8 @@ const std::vector<Command>& commands() {
       {"envs", "lists the environments and their options", &run_envs},
       {"tasks", "lists task ids", &run_tasks},
       {"play", "plays an environment at the terminal or over JSON lines", &run_play},
+      {"match", "gives observations the keys of their states, and measures matchers", &run_match},
+      {"ratio", "similarity of texts, equal to difflib", &run_ratio},
   };
   return list;
 }

@@ -12,5 +12,7 @@ namespace lodestep::harness {
 Result<int> run_envs(const std::vector<std::string>& words, Io& io);
 Result<int> run_tasks(const std::vector<std::string>& words, Io& io);
 Result<int> run_play(const std::vector<std::string>& words, Io& io);
+Result<int> run_match(const std::vector<std::string>& words, Io& io);
+Result<int> run_ratio(const std::vector<std::string>& words, Io& io);
 
 }  // namespace lodestep::harness
