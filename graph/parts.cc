@@ -1,0 +1,183 @@
+#include "graph/parts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace lodestep::graph {
+namespace {
+
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr std::size_t kBlock = 16;  // tasks or groups handed to a thread at a time
+
+}  // namespace
+
+std::vector<OptionSpec> penalty_options() {
+  return {{"penalty_coef", "0.1", "what an invalid action costs; null or 0 for nothing", {}},
+          {"penalty_on", "both", "where it is taken off", {"both", "step", "episode", "none"}}};
+}
+
+Penalty read_penalty(OptionReader& read) {
+  Penalty penalty;
+  const std::string& coef = read.text("penalty_coef");
+  if (coef != "null" && coef != "none" && coef != "None") penalty.coef = read.number("penalty_coef");
+  penalty.on_step = read.is("penalty_on", "both") || read.is("penalty_on", "step");
+  penalty.on_episode = read.is("penalty_on", "both") || read.is("penalty_on", "episode");
+  return penalty;
+}
+
+std::vector<OptionSpec> episode_options() {
+  return {
+      {"stats", "steps", "who votes in the episode statistics: each step (as released) or each trajectory once",
+       {"steps", "rows", "trajectories"}},
+      {"episode_stats", "", "the same as stats", {"", "steps", "rows", "trajectories"}},
+      {"cross_steps", "", "true: each step votes; false: the first step of each trajectory", {}},
+      {"lone_episode", "raw", "a task with a single vote: its raw score (as released), or 0", {"raw", "zero"}},
+  };
+}
+
+EpisodeTerm read_episode_term(OptionReader& read, const Normaliser& normaliser) {
+  EpisodeTerm term{normaliser, Votes::kRows};
+  term.normaliser.lone = read.is("lone_episode", "raw") ? Lone::kRaw : Lone::kZero;
+  const std::string& stats = read.text(read.text("episode_stats").empty() ? "stats" : "episode_stats");
+  if (stats == "trajectories") term.votes = Votes::kTrajectories;
+  if (!read.text("cross_steps").empty()) {
+    term.votes = read.flag("cross_steps") ? Votes::kRows : Votes::kFirstRows;
+  }
+  return term;
+}
+
+std::vector<OptionSpec> join_options(const std::vector<std::vector<OptionSpec>>& lists) {
+  std::vector<OptionSpec> all;
+  for (const auto& list : lists) all.insert(all.end(), list.begin(), list.end());
+  return all;
+}
+
+std::vector<double> empty_column(const Work& work) { return std::vector<double>(work.rows(), kNoNumber); }
+
+std::vector<double> scores(const Work& work, const Penalty& penalty) {
+  std::vector<double> score = empty_column(work);
+  for (std::size_t row = 0; row < work.rows(); ++row) {
+    if (work.task[row] != kNone) score[row] = work.episode_reward(row);
+  }
+  if (penalty.on_episode) penalise(work, penalty.coef, score);
+  return score;
+}
+
+void penalise(const Work& work, double coef, std::span<double> x) {
+  if (coef == 0) return;
+  for (std::size_t row = 0; row < work.rows(); ++row) {
+    if (work.task[row] != kNone && !work.valid(row)) x[row] -= coef;
+  }
+}
+
+std::vector<double> votes_of_task(const Work& work, std::size_t task, Votes votes,
+                                  std::span<const double> score) {
+  std::vector<double> members;
+  if (votes == Votes::kRows) {
+    for (Row row : work.rows_of_task[task]) members.push_back(score[row]);
+    return members;
+  }
+  for (Row e : work.episodes_of_task[task]) {
+    const Row first = work.rows_of_episode[e].front();
+    members.push_back(votes == Votes::kFirstRows ? score[first] : work.episode_reward(first));
+  }
+  return members;
+}
+
+std::vector<double> episode_advantages(const Work& work, const EpisodeTerm& term,
+                                       std::span<const double> score) {
+  std::vector<double> advantage = empty_column(work);
+  for_each_block(work.tasks, work.threads, kBlock, [&](std::size_t begin, std::size_t end, std::size_t) {
+    std::vector<double> x;
+    for (std::size_t task = begin; task < end; ++task) {
+      const std::span<const Row> rows = work.rows_of_task[task];
+      x.clear();
+      for (Row row : rows) x.push_back(score[row]);
+      const std::vector<double> members = votes_of_task(work, task, term.votes, score);
+      normalise(term.normaliser, members, x, x);
+      for (std::size_t i = 0; i < rows.size(); ++i) advantage[rows[i]] = x[i];
+    }
+  });
+  return advantage;
+}
+
+std::vector<Id> number_groups(const Work& work, std::span<const Id> key) {
+  std::vector<Id> first_row(work.rows(), kNone);
+  Id largest = kNone;
+  for (Id k : key) largest = std::max(largest, k);
+  const auto keys = static_cast<std::size_t>(largest + 1);
+  std::vector<Id> seen(keys, kNone);  // first row of the key in the task at hand
+  for (std::size_t task = 0; task < work.tasks; ++task) {
+    for (Row row : work.rows_of_task[task]) {
+      if (key[row] == kNone) continue;
+      Id& first = seen[static_cast<std::size_t>(key[row])];
+      if (first == kNone) first = static_cast<Id>(row);
+      first_row[row] = first;
+    }
+    for (Row row : work.rows_of_task[task]) {
+      if (key[row] != kNone) seen[static_cast<std::size_t>(key[row])] = kNone;
+    }
+  }
+  std::vector<Id> group(work.rows(), kNone);
+  Id groups = 0;
+  for (std::size_t row = 0; row < work.rows(); ++row) {
+    if (first_row[row] == kNone) continue;
+    const auto first = static_cast<std::size_t>(first_row[row]);
+    group[row] = first == row ? groups++ : group[first];
+  }
+  return group;
+}
+
+std::size_t count_groups(std::span<const Id> group) {
+  Id largest = kNone;
+  for (Id g : group) largest = std::max(largest, g);
+  return static_cast<std::size_t>(largest + 1);
+}
+
+std::vector<double> group_advantages(const Work& work, std::span<const Id> group, std::span<const double> x,
+                                     const Normaliser& normaliser) {
+  std::vector<double> advantage = empty_column(work);
+  const Lists groups(group, count_groups(group));
+  for_each_block(groups.size(), work.threads, 512, [&](std::size_t begin, std::size_t end, std::size_t) {
+    std::vector<double> members;
+    for (std::size_t g = begin; g < end; ++g) {
+      const std::span<const Row> rows = groups[g];
+      members.clear();
+      for (Row row : rows) members.push_back(x[row]);
+      normalise(normaliser, members, members, members);
+      for (std::size_t i = 0; i < rows.size(); ++i) advantage[rows[i]] = members[i];
+    }
+  });
+  return advantage;
+}
+
+std::vector<double> discounted_returns(const Work& work, double gamma) {
+  std::vector<double> returns = empty_column(work);
+  for (std::size_t e = 0; e < work.episodes(); ++e) {
+    const std::span<const Row> rows = work.rows_of_episode[e];
+    double value = 0;
+    for (std::size_t i = rows.size(); i-- > 0;) {
+      value = work.reward(rows[i]) + gamma * value;
+      returns[rows[i]] = value;
+    }
+  }
+  return returns;
+}
+
+void combine(const Work& work, double step_weight, double episode_weight, Credit& credit) {
+  credit.advantage.assign(work.rows(), 0);
+  for (std::size_t row = 0; row < work.rows(); ++row) {
+    if (work.task[row] == kNone || !work.has_tokens(row)) continue;
+    double total = 0;
+    if (!credit.step_advantage.empty() && !std::isnan(credit.step_advantage[row])) {
+      total += step_weight * credit.step_advantage[row];
+    }
+    if (!credit.episode_advantage.empty() && !std::isnan(credit.episode_advantage[row])) {
+      total += episode_weight * credit.episode_advantage[row];
+    }
+    credit.advantage[row] = total;
+  }
+}
+
+}  // namespace lodestep::graph

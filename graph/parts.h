@@ -1,0 +1,65 @@
+// The shared parts of estimators: scores, comparison groups, group advantages, discounted returns, graphs.
+//   credit.group = number_groups(work, work.batch.state);
+//   credit.step_advantage = group_advantages(work, credit.group, x, normaliser);
+// Threads: functions of const data. Columns are one number per row of the batch; rows that take no part have
+// NaN or kNone. Private to this room.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "graph/statistics.h"
+#include "graph/working.h"
+
+namespace lodestep::graph {
+
+// What an invalid action costs (the reference: 0.1 off both the step return and the row's score).
+struct Penalty {
+  double coef = 0;
+  bool on_step = true, on_episode = true;
+};
+std::vector<OptionSpec> penalty_options();  // penalty_coef, penalty_on
+Penalty read_penalty(OptionReader& read);
+
+// Which votes an episode statistic counts.
+enum class Votes {
+  kRows,          // each step: long episodes weigh more (the released code)
+  kFirstRows,     // the first step's score of each episode (the released code, cross_steps=false)
+  kTrajectories,  // each episode once, by its reward
+};
+
+struct EpisodeTerm {
+  Normaliser normaliser;
+  Votes votes = Votes::kRows;
+};
+std::vector<OptionSpec> episode_options();  // stats, episode_stats, cross_steps, lone_episode
+EpisodeTerm read_episode_term(OptionReader& read, const Normaliser& normaliser);
+
+// episode_reward, less the penalty on rows with an invalid action.
+std::vector<double> scores(const Work& work, const Penalty& penalty);
+// The votes of one task's members, given all rows' scores.
+std::vector<double> votes_of_task(const Work& work, std::size_t task, Votes votes,
+                                  std::span<const double> score);
+// Scores on the scale of their task.
+std::vector<double> episode_advantages(const Work& work, const EpisodeTerm& term,
+                                       std::span<const double> score);
+
+// Groups of rows with the same task and key, numbered by first appearance.
+std::vector<Id> number_groups(const Work& work, std::span<const Id> key);
+std::size_t count_groups(std::span<const Id> group);
+// x on the scale of its group.
+std::vector<double> group_advantages(const Work& work, std::span<const Id> group, std::span<const double> x,
+                                     const Normaliser& normaliser);
+
+// G_t = r_t + gamma * G_{t+1} within each episode, in time order.
+std::vector<double> discounted_returns(const Work& work, double gamma);
+// Takes the penalty off x in rows with an invalid action.
+void penalise(const Work& work, double coef, std::span<double> x);
+
+// advantage = weighted sum of the parts that are there, 0 where nothing was generated or no part was taken.
+void combine(const Work& work, double step_weight, double episode_weight, Credit& credit);
+std::vector<double> empty_column(const Work& work);  // NaN everywhere
+
+std::vector<OptionSpec> join_options(const std::vector<std::vector<OptionSpec>>& lists);
+
+}  // namespace lodestep::graph
