@@ -11,6 +11,9 @@ const std::vector<Command>& commands() {
       {"envs", "lists the environments and their options", &run_envs},
       {"tasks", "lists task ids", &run_tasks},
       {"play", "plays an environment at the terminal or over JSON lines", &run_play},
+      {"rollout", "runs groups of episodes, recorded and credited", &run_rollout},
+      {"report", "shows a recording", &run_report},
+      {"export", "writes the steps of a recording", &run_export},
       {"match", "gives observations the keys of their states, and measures matchers", &run_match},
       {"ratio", "similarity of texts, equal to difflib", &run_ratio},
   };

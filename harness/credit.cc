@@ -1,0 +1,176 @@
+#include "harness/credit.h"
+
+#include <chrono>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "canonicalizer/registry.h"
+
+namespace lodestep::harness {
+namespace {
+
+using graph::Id;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Texts to dense numbers by first appearance.
+class Numbers {
+ public:
+  Id of(const Hash128& hash) { return ids_.try_emplace(hash, static_cast<Id>(ids_.size())).first->second; }
+
+ private:
+  std::unordered_map<Hash128, Id, ContainerHash> ids_;
+};
+
+// Every recorded situation as the matcher sees it: an episode's steps, then the state it ended in.
+std::vector<canonicalizer::PageView> page_views(const Recording& recording, const std::vector<std::string>& groups,
+                                                const std::vector<std::string>& members) {
+  std::vector<canonicalizer::PageView> views;
+  for (std::size_t e = 0; e < recording.episodes.size(); ++e) {
+    const EpisodeRecord& episode = recording.episodes[e];
+    for (std::size_t t = 0; t <= episode.steps.size(); ++t) {
+      const Situation& now = t < episode.steps.size() ? episode.steps[t].before : episode.last;
+      canonicalizer::PageView view;
+      view.group = groups[e];
+      view.trajectory = members[e];
+      view.t = static_cast<std::int64_t>(t);
+      view.text = now.observation;
+      view.actions = now.admissible;
+      if (t > 0) {
+        view.action_before = episode.steps[t - 1].action;
+        view.previous = views.size() - 1;
+      }
+      view.truth = now.keys.exact;
+      view.truth_relevant = now.keys.relevant;
+      view.truth_stage = now.keys.stage;
+      views.push_back(view);
+    }
+  }
+  return views;
+}
+
+std::optional<double> number_or_none(const std::vector<double>& column, std::size_t row) {
+  if (column.empty() || std::isnan(column[row])) return std::nullopt;
+  return column[row];
+}
+
+std::optional<std::int64_t> id_or_none(const std::vector<Id>& column, std::size_t row) {
+  if (column.empty() || column[row] == graph::kNone) return std::nullopt;
+  return column[row];
+}
+
+std::string settings_json(const CreditRequest& request) {
+  std::string out = "{";
+  const auto put = [&out](const std::string& key, const std::string& value) {
+    if (out.size() > 1) out += ',';
+    out += json_quote(key) + ":" + json_quote(value);
+  };
+  if (!request.preset.empty()) put("preset", request.preset);
+  for (const auto& [key, value] : request.settings) put(key, value);
+  for (const auto& [key, value] : request.matcher_settings) put("matcher." + key, value);
+  return out + "}";
+}
+
+}  // namespace
+
+Result<CreditBatch> make_batch(const Recording& recording, const std::string& matcher, const Settings& settings) {
+  Result<std::unique_ptr<canonicalizer::Matcher>> made = canonicalizer::MatcherRegistry().make(matcher, settings);
+  if (!made) return made.error();
+  std::vector<std::string> groups;
+  std::vector<std::string> members;
+  for (const EpisodeRecord& episode : recording.episodes) {
+    groups.push_back(std::to_string(episode.group));
+    members.push_back(std::to_string(episode.member));
+  }
+  const std::vector<canonicalizer::PageView> views = page_views(recording, groups, members);
+  Result<canonicalizer::Matching> matching = (*made)->match(views);
+  if (!matching) return matching.error();
+  if (!matching->failed.empty()) return matching->failed.front().error;
+  const std::vector<std::uint32_t> state = canonicalizer::number_by_first_appearance(matching->keys);
+
+  CreditBatch out;
+  graph::Batch& batch = out.batch;
+  batch.keys.resize(3);
+  batch.next_keys.resize(3);
+  Numbers tasks;
+  Numbers actions;
+  Numbers levels[3];
+  std::size_t view = 0;
+  for (std::size_t e = 0; e < recording.episodes.size(); ++e) {
+    const EpisodeRecord& episode = recording.episodes[e];
+    const double total = episode.total_reward();
+    for (std::size_t t = 0; t < episode.steps.size(); ++t, ++view) {
+      const StepRecord& step = episode.steps[t];
+      const bool last = t + 1 == episode.steps.size();
+      graph::Step row;
+      row.task = tasks.of(hash128(groups[e]));
+      row.episode = static_cast<Id>(episode.member);
+      row.t = static_cast<std::int32_t>(t);
+      row.state = static_cast<Id>(state[view]);
+      row.next_state = static_cast<Id>(state[view + 1]);
+      row.action = actions.of(hash128(step.action));
+      row.reward = step.reward;
+      row.episode_reward = total;
+      row.valid = step.valid;
+      row.success = episode.outcome == Outcome::kSuccess;
+      row.done = last && episode.outcome != Outcome::kRunning;
+      row.truncated = last && episode.truncated;
+      row.infrastructure_failure = episode.status == EpisodeStatus::kFailed;
+      batch.add(row);
+      const Situation& next = last ? episode.last : episode.steps[t + 1].before;
+      const std::string* now_keys[3] = {&step.before.keys.stage, &step.before.keys.relevant, &step.before.keys.exact};
+      const std::string* next_keys[3] = {&next.keys.stage, &next.keys.relevant, &next.keys.exact};
+      for (std::size_t level = 0; level < 3; ++level) {
+        batch.keys[level].push_back(levels[level].of(hash128(*now_keys[level])));
+        batch.next_keys[level].push_back(levels[level].of(hash128(*next_keys[level])));
+      }
+    }
+    ++view;  // the state the episode ended in
+  }
+  out.matching = std::move(*matching);
+  return out;
+}
+
+Result<Credited> credit_batch(const CreditBatch& batch, const CreditRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  Result<graph::Credit> credit = graph::estimate(
+      {.estimator = request.estimator, .preset = request.preset, .settings = request.settings, .matcher = {}, .threads = request.threads},
+      batch.batch);
+  if (!credit) return credit.error();
+  Credited out;
+  out.credit_seconds = seconds_since(start);
+  out.cost = batch.matching.cost;
+  out.notes = batch.matching.notes;
+  Estimate& estimate = out.estimate;
+  estimate.name = request.estimator + (request.preset.empty() ? "" : "-" + request.preset) +
+                  (request.matcher == "exact" ? "" : ":" + request.matcher);
+  estimate.estimator = request.estimator;
+  estimate.matcher = request.matcher;
+  estimate.settings = settings_json(request);
+  estimate.advantage = credit->advantage;
+  for (std::size_t row = 0; row < credit->advantage.size(); ++row) {
+    estimate.step_return.push_back(number_or_none(credit->step_return, row));
+    estimate.step_advantage.push_back(number_or_none(credit->step_advantage, row));
+    estimate.episode_advantage.push_back(number_or_none(credit->episode_advantage, row));
+    estimate.group.push_back(id_or_none(credit->group, row));
+    estimate.node.push_back(id_or_none(credit->node, row));
+    estimate.next_node.push_back(id_or_none(credit->next_node, row));
+  }
+  out.credit = std::move(*credit);
+  return out;
+}
+
+Result<Credited> credit_recording(const Recording& recording, const CreditRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  Result<CreditBatch> batch = make_batch(recording, request.matcher, request.matcher_settings);
+  if (!batch) return batch.error();
+  const double match_seconds = seconds_since(start);
+  Result<Credited> out = credit_batch(*batch, request);
+  if (out) out->match_seconds = match_seconds;
+  return out;
+}
+
+}  // namespace lodestep::harness
