@@ -21,29 +21,29 @@ inline constexpr Id kNone = -1;
 
 // One step as a value: the row form of the columns below, with their defaults.
 struct Step {
-  Id task = 0;              // the group: all attempts at one task
-  Id episode = 0;           // the attempt, unique within its task (may be shared between tasks)
-  std::int32_t t = 0;       // step number within the episode; only its order counts
-  Id state = 0;             // equal id = equal state, over the whole batch
-  Id next_state = kNone;    // kNone: not known (the recording ends here)
+  Id task = 0;            // the group: all attempts at one task
+  Id episode = 0;         // the attempt, unique within its task (may be shared between tasks)
+  std::int32_t t = 0;     // step number within the episode; only its order counts
+  Id state = 0;           // equal id = equal state, over the whole batch
+  Id next_state = kNone;  // kNone: not known (the recording ends here)
   Id action = kNone;
   double reward = 0;
   double episode_reward = 0;
   double cost = 1;
-  double value = 0;            // V(state) of a critic
-  double next_value = 0;       // V(next state): the bootstrap of a truncated end
-  double log_ratio = 0;        // log pi - log pi_ref, summed over the step's tokens
-  double energy = 0;           // sum over the step's tokens of 1 - 2 pi + sum pi^2
+  double value = 0;                   // V(state) of a critic
+  double next_value = 0;              // V(next state): the bootstrap of a truncated end
+  double log_ratio = 0;               // log pi - log pi_ref, summed over the step's tokens
+  double energy = 0;                  // sum over the step's tokens of 1 - 2 pi + sum pi^2
   double answer_logprob[2] = {0, 0};  // log-likelihood of the known answer before and after the step
-  std::int32_t tokens = 1;     // generated tokens; 0 = nothing was generated, so no advantage
-  std::int32_t turns_left = 0;  // before the step; 0 = derive from the longest episode of the task
+  std::int32_t tokens = 1;            // generated tokens; 0 = nothing was generated, so no advantage
+  std::int32_t turns_left = 0;        // before the step; 0 = derive from the longest episode of the task
   bool reward_known = true;           // false: not available, which is not 0
   bool episode_reward_known = true;
-  bool valid = true;                  // the action was understood and applicable
-  bool active = true;                 // false: played after the episode's end
+  bool valid = true;   // the action was understood and applicable
+  bool active = true;  // false: played after the episode's end
   bool success = false;
-  bool done = false;                  // ended for good (terminated)
-  bool truncated = false;             // cut by a step or context limit
+  bool done = false;                    // ended for good (terminated)
+  bool truncated = false;               // cut by a step or context limit
   bool infrastructure_failure = false;  // cut by an endpoint, a time limit, a crash: in no group
 };
 

@@ -10,7 +10,9 @@ namespace {
 
 // The one list, in the order of the documentation.
 const std::vector<Estimator>& all() {
-  static const std::vector<Estimator> kAll{graphgpo(), gigpo(), grpo(), rloo()};
+  static const std::vector<Estimator> kAll{
+      graphgpo(),   gigpo(), hgpo(),         grpo(),
+      grpo_passk(), rloo(),  episode_norm(), reinforce_plus_plus_baseline()};
   return kAll;
 }
 
@@ -82,8 +84,8 @@ Result<Credit> estimate(const Request& request, const Batch& batch) {
   if (Status s = validate(batch); !s) return s.error();
   Credit credit;
   const Estimator& estimator = *resolved->estimator;
-  const Work work = make_work(batch, resolved->options, request.matcher, request.threads, estimator.needs,
-                              credit.summary);
+  const Work work =
+      make_work(batch, resolved->options, request.matcher, request.threads, estimator.needs, credit.summary);
   if (Status s = estimator.run(work, credit); !s) return s.error();
   count_singletons(credit);
   return credit;

@@ -24,32 +24,32 @@ namespace lodestep::graph {
 using Matcher = std::function<std::vector<Id>(std::span<const Id> states)>;
 
 struct Request {
-  std::string estimator;        // see estimators(); "graphgpo-paper" is graphgpo with preset paper
-  std::string preset = {};      // "", "released" or "paper"
-  Settings settings = {};       // over the preset
-  Matcher matcher = {};         // none: equal ids only
+  std::string estimator;    // see estimators(); "graphgpo-paper" is graphgpo with preset paper
+  std::string preset = {};  // "", "released" or "paper"
+  Settings settings = {};   // over the preset
+  Matcher matcher = {};     // none: equal ids only
   int threads = 1;
 };
 
 struct Summary {
   std::size_t tasks = 0, episodes = 0, rows = 0;
-  std::size_t left_out_rows = 0;       // not active, or cut by infrastructure
-  std::size_t unscored_episodes = 0;   // a reward was not available
-  std::size_t successes = 0;           // episodes; 0 for estimators that ask nobody
-  std::size_t no_signal_tasks = 0;     // all episode rewards equal
-  std::size_t one_member_tasks = 0;    // one episode only
-  std::size_t singleton_rows = 0;      // alone in their comparison group
-  std::string statistics;              // "steps" or "trajectories": what votes in the episode statistics
-  std::vector<std::string> warnings;   // one line each, for a person
+  std::size_t left_out_rows = 0;      // not active, or cut by infrastructure
+  std::size_t unscored_episodes = 0;  // a reward was not available
+  std::size_t successes = 0;          // episodes; 0 for estimators that ask nobody
+  std::size_t no_signal_tasks = 0;    // all episode rewards equal
+  std::size_t one_member_tasks = 0;   // one episode only
+  std::size_t singleton_rows = 0;     // alone in their comparison group
+  std::string statistics;             // "steps" or "trajectories": what votes in the episode statistics
+  std::vector<std::string> warnings;  // one line each, for a person
 };
 
 // A column is empty when the estimator has none; a number is NaN, an id kNone, where a row has none.
 struct Credit {
   std::vector<double> step_return, step_advantage, episode_advantage;
-  std::vector<double> advantage;   // always there; 0 for rows that take no part
-  std::vector<double> weight;      // share of a row's advantage that can be trusted; empty: 1 everywhere
-  std::vector<Id> group;           // comparison group, numbered by first appearance in the batch
-  std::vector<Id> node, next_node;  // node numbers within the row's task
+  std::vector<double> advantage;        // always there; 0 for rows that take no part
+  std::vector<double> weight;           // share of a row's advantage that can be trusted; empty: 1 everywhere
+  std::vector<Id> group;                // comparison group, numbered by first appearance in the batch
+  std::vector<Id> node, next_node;      // node numbers within the row's task
   std::vector<TransitionGraph> graphs;  // one per task, by task id; empty: no graph
   Summary summary;
 };
@@ -60,10 +60,10 @@ Result<Credit> estimate(const Request& request, const Batch& batch);
 
 struct EstimatorInfo {
   std::string name;
-  std::string summary;               // one line
+  std::string summary;  // one line
   std::vector<OptionSpec> options;
-  bool has_graph = false;            // Credit::graphs is filled
-  bool merges_states = false;        // heeds a matcher
+  bool has_graph = false;      // Credit::graphs is filled
+  bool merges_states = false;  // heeds a matcher
 };
 
 // In the order of the documentation.

@@ -10,7 +10,11 @@ inline const std::pair<std::string, Settings> kReleased{"released", {}};
 
 Estimator graphgpo();
 Estimator gigpo();
+Estimator hgpo();
 Estimator grpo();
+Estimator grpo_passk();
 Estimator rloo();
+Estimator episode_norm();
+Estimator reinforce_plus_plus_baseline();
 
 }  // namespace lodestep::graph

@@ -6,7 +6,8 @@
 namespace lodestep::graph {
 namespace {
 
-// The state that stands for each row's state. Unlike the graph's, the list of candidates holds no next states.
+// The state that stands for each row's state. Unlike the graph's, the list of candidates holds no next
+// states.
 std::vector<Id> merged_states(const Work& work) {
   std::vector<Id> merged = work.batch.state;
   if (!work.matcher) return merged;
@@ -23,7 +24,8 @@ std::vector<Id> merged_states(const Work& work) {
       }
       const std::vector<Id> stands_for = work.matcher(distinct);
       for (Row row : work.rows_of_task[task]) {
-        merged[row] = stands_for[static_cast<std::size_t>(place[static_cast<std::size_t>(work.batch.state[row])])];
+        merged[row] =
+            stands_for[static_cast<std::size_t>(place[static_cast<std::size_t>(work.batch.state[row])])];
       }
       for (Id state : distinct) place[static_cast<std::size_t>(state)] = kNone;
     }
@@ -57,13 +59,15 @@ Estimator gigpo() {
   estimator.info.name = "gigpo";
   estimator.info.summary = "GRPO plus discounted returns compared among steps from the same state";
   estimator.info.merges_states = true;
-  estimator.info.options = join_options(
-      {{{"gamma", "0.95", "discount of the step returns", {}},
-        {"step_w", "1", "weight of the step advantage", {}},
-        {"episode_w", "1", "weight of the episode advantage", {}},
-        {"similarity", "false", "true: states of a task that are alike are one group", {}},
-        {"similarity_threshold", "0.95", "how alike, between 0 and 1", {}}},
-       normaliser_options("mean_std_norm"), episode_options(), penalty_options()});
+  estimator.info.options =
+      join_options({{{"gamma", "0.95", "discount of the step returns", {}},
+                     {"step_w", "1", "weight of the step advantage", {}},
+                     {"episode_w", "1", "weight of the episode advantage", {}},
+                     {"similarity", "false", "true: states of a task that are alike are one group", {}},
+                     {"similarity_threshold", "0.95", "how alike, between 0 and 1", {}}},
+                    normaliser_options("mean_std_norm"),
+                    episode_options(),
+                    penalty_options()});
   estimator.needs = Needs::kStepReward;
   estimator.presets = {kReleased};
   estimator.run = run;

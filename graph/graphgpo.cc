@@ -11,7 +11,7 @@ namespace lodestep::graph {
 namespace {
 
 struct GraphGpo {
-  bool paper = false;              // one factor omega more than the released code
+  bool paper = false;  // one factor omega more than the released code
   double omega = 0, success_reward = 0;
   bool normalise_distance = false;  // relative to the distance before the step
   bool groups_follow_graph = false, unique_edges = false;
@@ -94,7 +94,10 @@ Status run(const Work& work, Credit& credit) {
   credit.step_advantage =
       g.unique_edges ? advantages_over_edges(work, credit.group, graph, credit.step_return, normaliser)
                      : group_advantages(work, credit.group, credit.step_return, normaliser);
-  if (g.episode_weight != 0) credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
+  // The released code does not compute a part of weight 0.
+  if (g.paper || g.episode_weight != 0) {
+    credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
+  }
   combine(work, g.step_weight, g.episode_weight, credit);
   credit.node = std::move(graph.node);
   credit.next_node = std::move(graph.next_node);
@@ -111,29 +114,37 @@ Estimator graphgpo() {
   estimator.info.summary = "GRPO plus graph distance to success compared among steps from the same state";
   estimator.info.has_graph = true;
   estimator.info.merges_states = true;
-  estimator.info.options = join_options(
-      {{{"formula", "released", "released: r_succ * omega^d(s'); paper: r_succ * omega^(d(s') + c)",
-         {"released", "paper"}},
-        {"gamma", "0.1", "omega, the discount per unit of distance", {}},
-        {"omega", "", "the same as gamma", {}},
-        {"r_succ", "10", "what reaching success is worth", {}},
-        {"normalize_distance", "false", "true: r_succ * omega^(d(s') - d(s) + c)", {}},
-        {"step_w", "1", "weight of the step advantage", {}},
-        {"beta_g", "", "the same as step_w", {}},
-        {"episode_w", "1", "weight of the episode advantage; 0 leaves it out", {}},
-        {"beta_e", "", "the same as episode_w", {}},
-        {"group_matching", "exact", "groups of equal states, or of states that the graph merged",
-         {"exact", "same-as-graph"}},
-        {"group_members", "rows", "every step counts, or every edge once",
-         {"rows", "steps", "unique-edges", "unique_edges"}}},
-       graph_options(), normaliser_options("mean_std_norm"), episode_options(), penalty_options()});
-  estimator.presets = {
-      {"released", {{"success", "positive"}, {"costs", "unit"}}},
-      {"paper",
-       {{"formula", "paper"},
-        {"group_matching", "same-as-graph"},
-        {"stats", "trajectories"},
-        {"lone_episode", "zero"}}}};
+  estimator.info.options =
+      join_options({{{"formula",
+                      "released",
+                      "released: r_succ * omega^d(s'); paper: r_succ * omega^(d(s') + c)",
+                      {"released", "paper"}},
+                     {"gamma", "0.1", "omega, the discount per unit of distance", {}},
+                     {"omega", "", "the same as gamma", {}},
+                     {"r_succ", "10", "what reaching success is worth", {}},
+                     {"normalize_distance", "false", "true: r_succ * omega^(d(s') - d(s) + c)", {}},
+                     {"step_w", "1", "weight of the step advantage", {}},
+                     {"beta_g", "", "the same as step_w", {}},
+                     {"episode_w", "1", "weight of the episode advantage; 0 leaves it out", {}},
+                     {"beta_e", "", "the same as episode_w", {}},
+                     {"group_matching",
+                      "exact",
+                      "groups of equal states, or of states that the graph merged",
+                      {"exact", "same-as-graph"}},
+                     {"group_members",
+                      "rows",
+                      "every step counts, or every edge once",
+                      {"rows", "steps", "unique-edges", "unique_edges"}}},
+                    graph_options(),
+                    normaliser_options("mean_std_norm"),
+                    episode_options(),
+                    penalty_options()});
+  estimator.presets = {{"released", {{"success", "positive"}, {"costs", "unit"}}},
+                       {"paper",
+                        {{"formula", "paper"},
+                         {"group_matching", "same-as-graph"},
+                         {"stats", "trajectories"},
+                         {"lone_episode", "zero"}}}};
   estimator.run = run;
   return estimator;
 }

@@ -121,7 +121,9 @@ class TaskBuilder {
 
 std::vector<OptionSpec> graph_options() {
   return {
-      {"success", "flag", "flag: the success column; positive: the sum of an episode's rewards is above 0",
+      {"success",
+       "flag",
+       "flag: the success column; positive: the sum of an episode's rewards is above 0",
        {"flag", "positive", "reward>0"}},
       {"costs", "supplied", "cost of a step: its cost column, or 1", {"supplied", "unit"}},
       {"similarity", "false", "true: states of a task that are alike are one node", {}},

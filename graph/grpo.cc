@@ -1,6 +1,6 @@
 // GRPO (arXiv 2402.03300): an episode's score on the scale of its task's scores.
-#include "graph/parts.h"
 #include "graph/estimator_list.h"
+#include "graph/parts.h"
 
 namespace lodestep::graph {
 namespace {
@@ -22,7 +22,8 @@ Estimator grpo() {
   Estimator estimator;
   estimator.info.name = "grpo";
   estimator.info.summary = "the episode's reward against its group's mean and deviation";
-  estimator.info.options = join_options({normaliser_options("mean_std_norm"), episode_options(), penalty_options()});
+  estimator.info.options =
+      join_options({normaliser_options("mean_std_norm"), episode_options(), penalty_options()});
   estimator.presets = {kReleased};
   estimator.run = run;
   return estimator;

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace lodestep::graph {
 namespace {
 
-constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kBlock = 16;  // tasks or groups handed to a thread at a time
 
 }  // namespace
@@ -28,11 +26,16 @@ Penalty read_penalty(OptionReader& read) {
 
 std::vector<OptionSpec> episode_options() {
   return {
-      {"stats", "steps", "who votes in the episode statistics: each step (as released) or each trajectory once",
+      {"stats",
+       "steps",
+       "who votes in the episode statistics: each step (as released) or each trajectory once",
        {"steps", "rows", "trajectories"}},
       {"episode_stats", "", "the same as stats", {"", "steps", "rows", "trajectories"}},
       {"cross_steps", "", "true: each step votes; false: the first step of each trajectory", {}},
-      {"lone_episode", "raw", "a task with a single vote: its raw score (as released), or 0", {"raw", "zero"}},
+      {"lone_episode",
+       "raw",
+       "a task with a single vote: its raw score (as released), or 0",
+       {"raw", "zero"}},
   };
 }
 
@@ -129,6 +132,25 @@ std::vector<Id> number_groups(const Work& work, std::span<const Id> key) {
   return group;
 }
 
+std::vector<Id> pair_groups(const Work& work, std::span<const Id> key, std::span<const Id> second) {
+  std::vector<std::uint64_t> pairs;
+  const auto pair_of = [&](std::size_t row) {
+    return (static_cast<std::uint64_t>(key[row]) << 32) | static_cast<std::uint32_t>(second[row]);
+  };
+  const auto taken = [&](std::size_t row) { return key[row] != kNone && second[row] != kNone; };
+  for (std::size_t row = 0; row < work.rows(); ++row) {
+    if (taken(row)) pairs.push_back(pair_of(row));
+  }
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  std::vector<Id> number(work.rows(), kNone);
+  for (std::size_t row = 0; row < work.rows(); ++row) {
+    if (!taken(row)) continue;
+    number[row] = static_cast<Id>(std::lower_bound(pairs.begin(), pairs.end(), pair_of(row)) - pairs.begin());
+  }
+  return number_groups(work, number);
+}
+
 std::size_t count_groups(std::span<const Id> group) {
   Id largest = kNone;
   for (Id g : group) largest = std::max(largest, g);
@@ -167,17 +189,16 @@ std::vector<double> discounted_returns(const Work& work, double gamma) {
 
 void combine(const Work& work, double step_weight, double episode_weight, Credit& credit) {
   credit.advantage.assign(work.rows(), 0);
-  for (std::size_t row = 0; row < work.rows(); ++row) {
-    if (work.task[row] == kNone || !work.has_tokens(row)) continue;
-    double total = 0;
-    if (!credit.step_advantage.empty() && !std::isnan(credit.step_advantage[row])) {
-      total += step_weight * credit.step_advantage[row];
+  const auto add = [&](std::vector<double>& part, double weight) {
+    if (part.empty()) return;
+    for (std::size_t row = 0; row < work.rows(); ++row) {
+      if (std::isnan(part[row])) continue;
+      if (!work.has_tokens(row)) part[row] = 0;  // nothing was generated, so there is nothing to credit
+      credit.advantage[row] += weight * part[row];
     }
-    if (!credit.episode_advantage.empty() && !std::isnan(credit.episode_advantage[row])) {
-      total += episode_weight * credit.episode_advantage[row];
-    }
-    credit.advantage[row] = total;
-  }
+  };
+  add(credit.step_advantage, step_weight);
+  add(credit.episode_advantage, episode_weight);
 }
 
 }  // namespace lodestep::graph

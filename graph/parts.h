@@ -5,6 +5,7 @@
 // NaN or kNone. Private to this room.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "graph/working.h"
 
 namespace lodestep::graph {
+
+inline constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 // What an invalid action costs (the reference: 0.1 off both the step return and the row's score).
 struct Penalty {
@@ -46,6 +49,8 @@ std::vector<double> episode_advantages(const Work& work, const EpisodeTerm& term
 
 // Groups of rows with the same task and key, numbered by first appearance.
 std::vector<Id> number_groups(const Work& work, std::span<const Id> key);
+// Groups of rows with the same task, key and second key; a row with kNone in either is in none.
+std::vector<Id> pair_groups(const Work& work, std::span<const Id> key, std::span<const Id> second);
 std::size_t count_groups(std::span<const Id> group);
 // x on the scale of its group.
 std::vector<double> group_advantages(const Work& work, std::span<const Id> group, std::span<const double> x,
@@ -56,7 +61,7 @@ std::vector<double> discounted_returns(const Work& work, double gamma);
 // Takes the penalty off x in rows with an invalid action.
 void penalise(const Work& work, double coef, std::span<double> x);
 
-// advantage = weighted sum of the parts that are there, 0 where nothing was generated or no part was taken.
+// advantage = weighted sum of the parts that are there. Rows without tokens get 0 in each part.
 void combine(const Work& work, double step_weight, double episode_weight, Credit& credit);
 std::vector<double> empty_column(const Work& work);  // NaN everywhere
 

@@ -7,8 +7,8 @@ namespace {
 
 Status run(const Work& work, Credit& credit) {
   OptionReader read(work.options);
-  const EpisodeTerm term = read_episode_term(
-      read, {.scale = Scale::kMean, .lone = Lone::kRaw, .leave_one_out = true});
+  const EpisodeTerm term =
+      read_episode_term(read, {.scale = Scale::kMean, .lone = Lone::kRaw, .leave_one_out = true});
   const Penalty penalty = read_penalty(read);
   if (!read.status()) return read.status();
   credit.group = work.task;

@@ -87,12 +87,13 @@ void normalise(const Normaliser& normaliser, std::span<const double> members, st
 
 std::vector<OptionSpec> normaliser_options(const std::string& default_mode) {
   return {
-      {"mode", default_mode, "mean_std_norm: (x - mean) / (std + eps); mean_norm: x - mean",
+      {"mode",
+       default_mode,
+       "mean_std_norm: (x - mean) / (std + eps); mean_norm: x - mean",
        {"mean_std_norm", "mean_norm"}},
       {"norm_by_std", "", "true or false: the same switch under GRPO's name", {}},
       {"normalize", "", "std, mean, rank or none; over mode when given", {"", "std", "mean", "rank", "none"}},
-      {"baseline", "mean", "mean of the group, or of its other members",
-       {"mean", "leave_one_out"}},
+      {"baseline", "mean", "mean of the group, or of its other members", {"mean", "leave_one_out"}},
       {"std", "sample", "sample (n - 1) or population (n) deviation", {"sample", "population"}},
       {"ddof", "", "1 sample, 0 population: the same switch as a number", {"", "0", "1"}},
       {"eps", "1e-6", "added to the deviation before dividing", {}},

@@ -17,8 +17,8 @@ namespace lodestep::graph {
 struct Moments {
   std::size_t count = 0;
   double mean = 0;
-  double std = 0;       // 0 for fewer than ddof + 1 numbers, and whenever all numbers are equal
-  double largest = 0;   // max |x|, the scale that a floor is relative to
+  double std = 0;      // 0 for fewer than ddof + 1 numbers, and whenever all numbers are equal
+  double largest = 0;  // max |x|, the scale that a floor is relative to
 };
 
 Moments moments(std::span<const double> values, int ddof);
@@ -35,9 +35,9 @@ enum class Lone { kZero, kRaw };  // a group of one: 0, or x as if mean were 0 a
 struct Normaliser {
   Scale scale = Scale::kStd;
   Lone lone = Lone::kZero;
-  int ddof = 1;              // 1 sample, 0 population
+  int ddof = 1;  // 1 sample, 0 population
   double eps = 1e-6;
-  double std_floor = 1e-12;  // a std below std_floor * max|x| counts as 0: no signal
+  double std_floor = 1e-12;    // a std below std_floor * max|x| counts as 0: no signal
   bool leave_one_out = false;  // each member against the mean of the others
 };
 

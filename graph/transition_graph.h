@@ -14,7 +14,7 @@
 namespace lodestep::graph {
 
 struct Edge {
-  Id from = 0, to = 0;      // node numbers
+  Id from = 0, to = 0;  // node numbers
   double cost = 1;
   std::uint32_t count = 0;  // steps that took it
 };

@@ -119,8 +119,8 @@ Work make_work(const Batch& batch, const Options& options, const Matcher& matche
                Summary& summary) {
   Work work(batch, options, matcher, threads);
   work.tasks = count_ids(batch.task);
-  work.states = std::max({count_ids(batch.state), count_ids(batch.next_state),
-                          static_cast<std::size_t>(batch.goal_state + 1)});
+  work.states = std::max(
+      {count_ids(batch.state), count_ids(batch.next_state), static_cast<std::size_t>(batch.goal_state + 1)});
   work.task = batch.task;
   for (std::size_t row = 0; row < batch.rows(); ++row) {
     const bool inactive = !batch.active.empty() && batch.active[row] == 0;

@@ -26,7 +26,9 @@ class Lists {
   std::span<const Row> operator[](std::size_t list) const {
     return {rows_.data() + begin_[list], begin_[list + 1] - begin_[list]};
   }
-  std::span<Row> edit(std::size_t list) { return {rows_.data() + begin_[list], begin_[list + 1] - begin_[list]}; }
+  std::span<Row> edit(std::size_t list) {
+    return {rows_.data() + begin_[list], begin_[list + 1] - begin_[list]};
+  }
 
  private:
   std::vector<std::uint32_t> begin_{0};
