@@ -97,6 +97,13 @@ std::vector<EstimatorInfo> estimators() {
   return infos;
 }
 
+std::optional<EstimatorInfo> find_estimator(std::string_view name) {
+  for (const Estimator& estimator : all()) {
+    if (estimator.info.name == (name == "graphgpo-paper" ? "graphgpo" : name)) return estimator.info;
+  }
+  return std::nullopt;
+}
+
 Result<Options> resolve_options(const Request& request) {
   Result<Resolved> resolved = resolve(request);
   if (!resolved) return resolved.error();

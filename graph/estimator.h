@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +22,7 @@ namespace lodestep::graph {
 
 // Merges states of one task: gets the distinct states in order of first appearance and gives, for each, the
 // state that stands for it (itself, or one that came earlier). Called from several threads at once.
-using Matcher = std::function<std::vector<Id>(std::span<const Id> states)>;
+using Matcher = std::function<Result<std::vector<Id>>(std::span<const Id> states)>;
 
 struct Request {
   std::string estimator;    // see estimators(); "graphgpo-paper" is graphgpo with preset paper
@@ -68,6 +69,8 @@ struct EstimatorInfo {
 
 // In the order of the documentation.
 std::vector<EstimatorInfo> estimators();
+// By name, "graphgpo-paper" included; nullopt when unknown.
+std::optional<EstimatorInfo> find_estimator(std::string_view name);
 
 // The options a request ends up with (preset, then settings), checked: lets a caller read `similarity`,
 // `matcher` or `similarity_threshold` before it makes a Matcher.

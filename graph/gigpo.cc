@@ -8,9 +8,10 @@ namespace {
 
 // The state that stands for each row's state. Unlike the graph's, the list of candidates holds no next
 // states.
-std::vector<Id> merged_states(const Work& work) {
+Result<std::vector<Id>> merged_states(const Work& work) {
   std::vector<Id> merged = work.batch.state;
   if (!work.matcher) return merged;
+  std::vector<Status> matched(work.tasks);
   for_each_block(work.tasks, work.threads, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
     std::vector<Id> place(work.states, kNone);
     for (std::size_t task = begin; task < end; ++task) {
@@ -22,14 +23,21 @@ std::vector<Id> merged_states(const Work& work) {
           distinct.push_back(work.batch.state[row]);
         }
       }
-      const std::vector<Id> stands_for = work.matcher(distinct);
+      const Result<std::vector<Id>> stands_for = work.matcher(distinct);
+      if (!stands_for) {
+        matched[task] = stands_for.error();
+        return;
+      }
       for (Row row : work.rows_of_task[task]) {
         merged[row] =
-            stands_for[static_cast<std::size_t>(place[static_cast<std::size_t>(work.batch.state[row])])];
+            (*stands_for)[static_cast<std::size_t>(place[static_cast<std::size_t>(work.batch.state[row])])];
       }
       for (Id state : distinct) place[static_cast<std::size_t>(state)] = kNone;
     }
   });
+  for (const Status& status : matched) {
+    if (!status) return status.error();
+  }
   return merged;
 }
 
@@ -45,7 +53,9 @@ Status run(const Work& work, Credit& credit) {
 
   credit.step_return = discounted_returns(work, gamma);
   if (penalty.on_step) penalise(work, penalty.coef, credit.step_return);
-  credit.group = number_groups(work, merged_states(work));
+  const Result<std::vector<Id>> merged = merged_states(work);
+  if (!merged) return merged.error();
+  credit.group = number_groups(work, *merged);
   credit.step_advantage = group_advantages(work, credit.group, credit.step_return, normaliser);
   credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
   combine(work, step_weight, episode_weight, credit);

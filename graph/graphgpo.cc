@@ -87,7 +87,9 @@ Status run(const Work& work, Credit& credit) {
   const Costs costs = read_costs(read);
   if (!read.status()) return read.status();
 
-  GroupGraph graph = build_graphs(work, success, costs);
+  Result<GroupGraph> built = build_graphs(work, success, costs);
+  if (!built) return built.error();
+  GroupGraph& graph = *built;
   credit.step_return = path_returns(work, graph, g, costs);
   if (penalty.on_step) penalise(work, penalty.coef, credit.step_return);
   credit.group = number_groups(work, g.groups_follow_graph ? graph.node : work.batch.state);

@@ -47,12 +47,12 @@ class TaskBuilder {
               Scratch& scratch)
       : work_(work), next_(next), goal_(goal), costs_(costs), out_(out), scratch_(scratch) {}
 
-  void build(std::size_t task) {
+  Status build(std::size_t task) {
     TransitionGraph& graph = out_.tasks[task];
     graph.task = static_cast<Id>(task);
     const std::span<const Row> rows = work_.rows_of_task[task];
-    if (rows.empty()) return;
-    number_nodes(graph, rows);
+    if (rows.empty()) return {};
+    if (Status s = number_nodes(graph, rows); !s) return s;
     EdgeTable table(rows.size());
     for (Row row : rows) {
       out_.node[row] = node_of(work_.batch.state[row]);
@@ -70,6 +70,7 @@ class TaskBuilder {
     for (Id state : scratch_.touched) scratch_.node_of_state[static_cast<std::size_t>(state)] = kNone;
     scratch_.touched.clear();
     measure(graph);
+    return {};
   }
 
  private:
@@ -83,30 +84,36 @@ class TaskBuilder {
   }
 
   // A row's state comes before its next state, and the goal last of all: the order decides similarity.
-  void number_nodes(TransitionGraph& graph, std::span<const Row> rows) {
+  Status number_nodes(TransitionGraph& graph, std::span<const Row> rows) {
     for (Row row : rows) {
       meet(graph, work_.batch.state[row]);
       if (next_[row] != kNone) meet(graph, next_[row]);
     }
     meet(graph, goal_);
-    if (work_.matcher) merge(graph);
+    if (work_.matcher) {
+      if (Status s = merge(graph); !s) return s;
+    }
     graph.visits.assign(graph.nodes(), 0);
+    return {};
   }
 
-  void merge(TransitionGraph& graph) {
-    const std::vector<Id> stands_for = work_.matcher(graph.state);
-    LODESTEP_CHECK(stands_for.size() == graph.nodes(), stands_for.size(), graph.nodes());
+  Status merge(TransitionGraph& graph) {
+    const Result<std::vector<Id>> stands_for = work_.matcher(graph.state);
+    if (!stands_for) return stands_for.error();
+    LODESTEP_CHECK(stands_for->size() == graph.nodes(), stands_for->size(), graph.nodes());
     std::vector<Id> kept;
-    for (std::size_t i = 0; i < stands_for.size(); ++i) {
+    for (std::size_t i = 0; i < stands_for->size(); ++i) {
       const Id state = graph.state[i];
-      if (stands_for[i] == state) {
+      const Id representative = (*stands_for)[i];
+      if (representative == state) {
         node_of(state) = static_cast<Id>(kept.size());
         kept.push_back(state);
       } else {
-        node_of(state) = node_of(stands_for[i]);
+        node_of(state) = node_of(representative);
       }
     }
     graph.state = std::move(kept);
+    return {};
   }
 
   const Work& work_;
@@ -160,7 +167,7 @@ std::vector<Id> next_states(const Work& work, SuccessRule rule, Id& goal) {
   return next;
 }
 
-GroupGraph build_graphs(const Work& work, SuccessRule rule, Costs costs) {
+Result<GroupGraph> build_graphs(const Work& work, SuccessRule rule, Costs costs) {
   GroupGraph out;
   Id goal = kNone;
   const std::vector<Id> next = next_states(work, rule, goal);
@@ -170,14 +177,18 @@ GroupGraph build_graphs(const Work& work, SuccessRule rule, Costs costs) {
   for (std::size_t e = 0; e < work.episodes(); ++e) {
     out.successes += next[work.rows_of_episode[e].back()] == goal ? 1 : 0;
   }
+  std::vector<Status> built(work.tasks);
   std::vector<Scratch> scratch(static_cast<std::size_t>(std::max(work.threads, 1)));
   for_each_block(work.tasks, work.threads, 1, [&](std::size_t begin, std::size_t end, std::size_t worker) {
     Scratch& own = scratch[worker];
     own.node_of_state.resize(work.states + 1, kNone);
     for (std::size_t task = begin; task < end; ++task) {
-      TaskBuilder(work, next, goal, costs, out, own).build(task);
+      built[task] = TaskBuilder(work, next, goal, costs, out, own).build(task);
     }
   });
+  for (const Status& status : built) {
+    if (!status) return status.error();
+  }
   return out;
 }
 

@@ -1,6 +1,6 @@
 // The group's graph: one transition graph per task from the rows that take part, merged by the matcher.
-//   GroupGraph graph = build_graphs(work, SuccessRule::kFlag, Costs::kSupplied);
-//   graph.tasks[task].distance[graph.next_node[row]]
+//   Result<GroupGraph> graph = build_graphs(work, SuccessRule::kFlag, Costs::kSupplied);
+//   graph->tasks[task].distance[graph->next_node[row]]
 // Threads: built in parallel over tasks, const afterwards. Private to this room.
 #pragma once
 
@@ -32,6 +32,7 @@ std::vector<std::uint8_t> successful_episodes(const Work& work, SuccessRule rule
 // next_state of each row, with the goal in place where an episode succeeded. The goal is the last state id.
 std::vector<Id> next_states(const Work& work, SuccessRule rule, Id& goal);
 
-GroupGraph build_graphs(const Work& work, SuccessRule rule, Costs costs);
+// Fails when the matcher does.
+Result<GroupGraph> build_graphs(const Work& work, SuccessRule rule, Costs costs);
 
 }  // namespace lodestep::graph

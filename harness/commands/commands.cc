@@ -14,6 +14,7 @@ const std::vector<Command>& commands() {
       {"rollout", "runs groups of episodes, recorded and credited", &run_rollout},
       {"report", "shows a recording", &run_report},
       {"export", "writes the steps of a recording", &run_export},
+      {"credit", "gives recorded steps their advantages", &run_credit},
       {"match", "gives observations the keys of their states, and measures matchers", &run_match},
       {"ratio", "similarity of texts, equal to difflib", &run_ratio},
   };

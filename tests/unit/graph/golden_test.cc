@@ -19,7 +19,7 @@ bool near(double a, double b, double tolerance) {
 
 // difflib's first-fit clustering, plainly: the product's own matcher is tested against it elsewhere.
 graph::Matcher plain_matcher(const GoldenCase& c, double threshold) {
-  return [&c, threshold](std::span<const graph::Id> states) {
+  return [&c, threshold](std::span<const graph::Id> states) -> Result<std::vector<graph::Id>> {
     std::vector<graph::Id> out, representatives;
     for (graph::Id state : states) {
       const auto text = *decode_utf8(c.texts[static_cast<std::size_t>(state)]);

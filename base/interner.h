@@ -1,0 +1,35 @@
+// Texts to numbers 0, 1, 2, ... in order of first appearance, and back.
+//   Interner states;
+//   std::int32_t id = states.intern(text);   states.text(id) == text
+// Threads: one object, one thread; const methods from several. Owns one copy of each distinct text. A text is
+// found by its 128-bit hash and then compared, so equal numbers always mean equal texts.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lodestep {
+
+class Interner {
+ public:
+  Interner();
+  std::int32_t intern(std::string_view text);
+  std::int32_t find(std::string_view text) const;  // -1: not seen
+  const std::string& text(std::int32_t id) const { return texts_[static_cast<std::size_t>(id)]; }
+  std::size_t size() const { return texts_.size(); }
+
+ private:
+  struct Slot {
+    std::uint64_t hash = 0;
+    std::int32_t id = -1;  // -1: free
+  };
+  std::size_t slot_of(std::string_view text, std::uint64_t hash) const;  // its slot, or the free one for it
+  void grow();
+  std::vector<Slot> slots_;  // open addressing; the size is a power of two
+  std::deque<std::string> texts_;
+};
+
+}  // namespace lodestep

@@ -1,0 +1,151 @@
+// `lodestep credit`: advantages for steps that anyone recorded, as JSON lines or in a recording.
+#include <algorithm>
+#include <ostream>
+#include <thread>
+
+#include "base/text.h"
+#include "graph/estimator.h"
+#include "harness/credit.h"
+#include "harness/internal/args.h"
+#include "harness/internal/commands.h"
+#include "harness/internal/whole_file.h"
+#include "harness/recorder.h"
+#include "harness/step_matching.h"
+#include "harness/steps_jsonl.h"
+
+namespace lodestep::harness {
+namespace {
+
+struct CreditArgs {
+  std::string estimator, preset, matcher = "exact";
+  std::string in = "-", out = "-", graph, run;
+  Settings settings;
+  std::int64_t threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  bool ignore_unknown = false;
+
+  Settings of_matcher() const {
+    Settings own;
+    for (const auto& [key, value] : settings) {
+      if (key.starts_with("matcher.")) own.emplace_back(key.substr(8), value);
+    }
+    return own;
+  }
+  // Everything that is not the matcher's; "estimator." may be written out.
+  Settings of_estimator() const {
+    Settings own;
+    for (auto [key, value] : settings) {
+      if (key.starts_with("matcher.")) continue;
+      if (key.starts_with("estimator.")) key = key.substr(10);
+      own.emplace_back(key, value);
+    }
+    return own;
+  }
+};
+
+std::string estimator_help() {
+  std::string out = "Estimators:\n";
+  for (const graph::EstimatorInfo& info : graph::estimators()) {
+    out += "  " + info.name + ": " + info.summary + "\n    --set";
+    for (const OptionSpec& option : info.options) out += " " + option.name;
+    out += "\n";
+  }
+  return out;
+}
+
+void print_summary(const graph::Summary& summary, std::ostream& err) {
+  for (const std::string& warning : summary.warnings) err << "warning: " << warning << '\n';
+  err << "credit: " << summary.rows << " steps of " << summary.episodes << " episodes of " << summary.tasks
+      << " tasks; " << summary.no_signal_tasks << " tasks without signal, " << summary.singleton_rows
+      << " steps alone in their group";
+  if (!summary.statistics.empty()) err << "; episode statistics count " << summary.statistics;
+  if (summary.left_out_rows > 0) err << "; " << summary.left_out_rows << " steps left out";
+  err << '\n';
+}
+
+Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
+  graph::Request request{.estimator = args.estimator, .preset = args.preset, .settings = args.of_estimator()};
+  request.threads = static_cast<int>(args.threads);
+  // Names and options are refused before a long input is read.
+  const Result<Options> options = graph::resolve_options(request);
+  if (!options) return options.error();
+  const graph::EstimatorInfo info = *graph::find_estimator(args.estimator);
+  if (!args.graph.empty() && !info.has_graph) {
+    return Error{ErrorCode::kInvalidArgument, "estimator '" + args.estimator + "' builds no graph", "--graph",
+                 ""};
+  }
+  if (args.out == "-" && args.graph == "-") {
+    return Error{ErrorCode::kInvalidArgument, "--out and --graph cannot both be standard output", "--graph -",
+                 ""};
+  }
+  Result<StepFile> steps =
+      read_steps(args.in, args.ignore_unknown ? UnknownFields::kIgnore : UnknownFields::kRefuse, io);
+  if (!steps) return steps.error();
+  Result<StepMatching> matching = match_steps(args.matcher, args.of_matcher(), info, *options, *steps);
+  if (!matching) return matching.error();
+  for (const std::string& note : matching->notes) io.err << "note: " << note << '\n';
+  request.matcher = matching->matcher;
+  const Result<graph::Credit> credit = graph::estimate(request, steps->batch);
+  if (!credit) return credit.error();
+  // The graph first: standard output must stay empty when a file cannot be written.
+  if (!args.graph.empty()) {
+    if (Status s = write_output(args.graph, graphs_json(*steps, *credit), io); !s) return s.error();
+  }
+  if (Status s = write_output(args.out, credit_lines(*steps, *credit), io); !s) return s.error();
+  print_summary(credit->summary, io.err);
+  return 0;
+}
+
+Result<int> credit_run(const CreditArgs& args, Io& io) {
+  const Result<Recording> recording = read_recording(args.run);
+  if (!recording) return recording.error();
+  CreditRequest request;
+  request.estimator = args.estimator;
+  request.preset = args.preset;
+  request.settings = args.of_estimator();
+  request.matcher = args.matcher;
+  request.matcher_settings = args.of_matcher();
+  request.threads = static_cast<int>(args.threads);
+  const Result<Credited> credited = credit_recording(*recording, request);
+  if (!credited) return credited.error();
+  for (const std::string& note : credited->notes) io.err << "note: " << note << '\n';
+  const Result<std::unique_ptr<Recorder>> recorder = open_recording(args.run);
+  if (!recorder) return recorder.error();
+  if (Status s = (*recorder)->add_estimate(credited->estimate); !s) return s.error();
+  if (Status s = (*recorder)->flush(); !s) return s.error();
+  print_summary(credited->credit.summary, io.err);
+  io.err << "stored as '" << credited->estimate.name << "' in " << args.run << '\n';
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_credit(const std::vector<std::string>& words, Io& io) {
+  Args args("credit", "Gives every recorded step its advantage.");
+  CreditArgs credit;
+  args.option("--estimator", credit.estimator, "credit estimator, listed below").required();
+  args.option("--preset", credit.preset, "released or paper, for the estimators that have them");
+  args.option("--matcher", credit.matcher,
+              "which states are one: exact, difflib, difflib-no-autojunk, indel, or a state matcher");
+  args.option("--in", credit.in, "steps, one JSON object a line; - is standard input");
+  args.option("--out", credit.out, "advantages, one line a step; - is standard output");
+  args.option("--graph", credit.graph, "the graph of each task, as one JSON document");
+  args.option("--run", credit.run, "a recording instead of --in: the result is stored beside the others");
+  args.option("--threads", credit.threads, "threads; no byte of the result depends on it").range(1, 4096);
+  args.flag("--ignore-unknown", credit.ignore_unknown, "skip unknown fields instead of refusing them");
+  args.settings(credit.settings, "option of the estimator; matcher.KEY of the matcher");
+  args.footer(estimator_help());
+  const Result<bool> go = args.parse(words, io);
+  if (!go) return go.error();
+  if (!*go) return 0;
+  if (credit.run.empty()) return credit_lines_file(credit, io);
+  for (const char* flag : {"--in", "--out", "--graph", "--ignore-unknown"}) {
+    if (args.given(flag)) {
+      return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --run",
+                   "lodestep credit",
+                   "the result is stored in the recording; 'lodestep export' writes it out"};
+    }
+  }
+  return credit_run(credit, io);
+}
+
+}  // namespace lodestep::harness

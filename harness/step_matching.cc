@@ -1,0 +1,101 @@
+#include "harness/step_matching.h"
+
+#include <map>
+#include <memory>
+
+#include "base/text.h"
+#include "canonicalizer/registry.h"
+
+namespace lodestep::harness {
+namespace {
+
+using canonicalizer::MatcherRegistry;
+using canonicalizer::PageView;
+using graph::Id;
+
+// The short names for difflib's clustering, which look at nothing but the text.
+Settings lexical_settings(const std::string& name, const std::string& threshold) {
+  Settings settings{{"threshold", threshold}, {"guard", "none"}};
+  if (name == "difflib-no-autojunk") settings.emplace_back("autojunk", "false");
+  if (name == "indel") settings.emplace_back("metric", "indel");
+  return settings;
+}
+
+Result<std::vector<Id>> representatives(const std::string& kind, const Settings& settings,
+                                        const StepFile& steps, std::span<const Id> states) {
+  Result<std::unique_ptr<canonicalizer::Matcher>> matcher = MatcherRegistry().make(kind, settings);
+  if (!matcher) return matcher.error();
+  std::vector<std::string> texts;
+  texts.reserve(states.size());
+  // A goal that no line names is a node beyond the file's states.
+  for (Id state : states) {
+    const bool named = static_cast<std::size_t>(state) < steps.states.size();
+    texts.push_back(named ? state_text(steps, state) : "success");
+  }
+  std::vector<PageView> views(states.size());
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    views[i].t = static_cast<std::int64_t>(i);
+    views[i].text = texts[i];
+  }
+  const Result<canonicalizer::Matching> matching = (*matcher)->match(views);
+  if (!matching) return matching.error();
+  if (!matching->failed.empty()) return matching->failed.front().error;
+  std::map<Hash128, Id> first;
+  std::vector<Id> out;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    out.push_back(first.try_emplace(matching->keys[i], states[i]).first->second);
+  }
+  return out;
+}
+
+bool is_lexical(const std::string& name) {
+  return name == "difflib" || name == "difflib-no-autojunk" || name == "indel";
+}
+
+}  // namespace
+
+Result<StepMatching> match_steps(const std::string& name, const Settings& settings,
+                                 const graph::EstimatorInfo& estimator, const Options& options,
+                                 const StepFile& steps) {
+  StepMatching out;
+  std::string chosen = name;
+  if (estimator.merges_states && chosen == "exact") {
+    const Result<bool> similarity = options.flag("similarity");
+    if (!similarity) return similarity.error();
+    if (*similarity) chosen = "difflib";
+  }
+  const std::string threshold = estimator.merges_states ? options.text("similarity_threshold") : "0.95";
+  const std::string kind = is_lexical(chosen) ? "lexical" : chosen;
+  Settings all = is_lexical(chosen) ? lexical_settings(chosen, threshold) : Settings{};
+  all.insert(all.end(), settings.begin(), settings.end());
+  if (Result<std::unique_ptr<canonicalizer::Matcher>> made = MatcherRegistry().make(kind, all); !made) {
+    Error error = made.error();
+    if (error.hint.starts_with("known: ")) error.hint += ", difflib, difflib-no-autojunk, indel";
+    return error;
+  }
+  if (chosen == "exact") return out;
+  if (!estimator.merges_states) {
+    out.notes.push_back("estimator '" + estimator.name + "' compares no states: the matcher has no effect");
+    return out;
+  }
+  bool long_text = false;
+  for (Id state = 0; state < static_cast<Id>(steps.states.size()); ++state) {
+    if (estimator.name == "gigpo" && !is_text_state(steps, state)) {
+      return Error{ErrorCode::kInvalidArgument, "gigpo merges states by similarity only where they are text",
+                   "--matcher " + chosen, "give states as text, or leave similarity off"};
+    }
+    long_text = long_text || steps.states.text(state).size() >= 200;
+  }
+  if (long_text && chosen == "difflib") {
+    out.notes.emplace_back(
+        "states of 200 characters and more: difflib then looks at rare characters only (autojunk), so "
+        "scattered "
+        "noise of 2 % often fails the threshold; --matcher difflib-no-autojunk or indel do not have this");
+  }
+  out.matcher = [kind, all, &steps](std::span<const Id> states) {
+    return representatives(kind, all, steps, states);
+  };
+  return out;
+}
+
+}  // namespace lodestep::harness

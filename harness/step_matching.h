@@ -1,0 +1,30 @@
+// Which states of a step file are one state.
+//   Result<StepMatching> matching = match_steps("difflib", {}, info, options, steps);
+//   request.matcher = matching->matcher;
+// Threads: the matcher may be called from several threads. Borrows the step file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/options.h"
+#include "base/result.h"
+#include "graph/estimator.h"
+#include "harness/steps_jsonl.h"
+
+namespace lodestep::harness {
+
+struct StepMatching {
+  graph::Matcher matcher;          // empty: equal states only
+  std::vector<std::string> notes;  // for the user, one line each
+};
+
+// `name`: exact, difflib, difflib-no-autojunk, indel, or a state matcher of the canonicalizer, which sees the
+// states of a task as texts in order of first appearance. The estimator's option `similarity` stands for
+// difflib, and `similarity_threshold` is the threshold of the three. Fails on an unknown name or setting, and
+// where gigpo is asked to merge states that are no text.
+Result<StepMatching> match_steps(const std::string& name, const Settings& settings,
+                                 const graph::EstimatorInfo& estimator, const Options& options,
+                                 const StepFile& steps);
+
+}  // namespace lodestep::harness
