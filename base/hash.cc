@@ -74,14 +74,4 @@ std::string to_hex(const Hash128& hash) {
   return out;
 }
 
-#ifdef LODESTEP_HASH_ZERO
-std::size_t ContainerHash::operator()(std::string_view) const { return 0; }
-std::size_t ContainerHash::operator()(std::uint64_t) const { return 0; }
-std::size_t ContainerHash::operator()(const Hash128&) const { return 0; }
-#else
-std::size_t ContainerHash::operator()(std::string_view text) const { return hash128(text).low; }
-std::size_t ContainerHash::operator()(std::uint64_t value) const { return scramble(value + kFirst); }
-std::size_t ContainerHash::operator()(const Hash128& hash) const { return hash.low; }
-#endif
-
 }  // namespace lodestep

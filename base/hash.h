@@ -38,8 +38,8 @@ class Hasher {
   std::uint64_t fields_ = 0;
 };
 
-// The hash of every unordered container in the project. Built with LODESTEP_HASH_ZERO it returns 0
-// for everything: the tests must still pass, since no output may depend on bucket order.
+// The hash of every unordered container in the project. The *_hash_zero tests link one that returns 0 for
+// everything and must still pass, since no output may depend on bucket order.
 struct ContainerHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const;
