@@ -39,9 +39,9 @@ Result<std::shared_ptr<const LevelFacts>> LevelCache::get(const std::string& id,
     }
   }
   // Outside the lock: a level may take long to make. Two threads may make it twice; the first one stays.
-  Result<Level> level = load(id);
-  if (!level) return level.error();
-  std::shared_ptr<const LevelFacts> made = std::make_shared<LevelFacts>(std::move(*level));
+  Result<std::shared_ptr<const LevelFacts>> loaded = load(id);
+  if (!loaded) return loaded.error();
+  std::shared_ptr<const LevelFacts> made = std::move(*loaded);
   const std::lock_guard<std::mutex> lock(mutex_);
   std::weak_ptr<const LevelFacts>& slot = known_[id];
   if (std::shared_ptr<const LevelFacts> earlier = slot.lock()) {

@@ -14,26 +14,29 @@
 #include <unordered_map>
 #include <utility>
 
+#include "envs/environment.h"
 #include "envs/sokoban/solver.h"
 
 namespace lodestep::sokoban {
 
 class LevelFacts {
  public:
-  explicit LevelFacts(Level level)
-      : level_(std::move(level)), map_(level_), digest_(content_digest(level_)) {}
+  LevelFacts(Level level, Details origin)
+      : level_(std::move(level)), map_(level_), digest_(content_digest(level_)), origin_(std::move(origin)) {}
   LevelFacts(const LevelFacts&) = delete;
 
   const Level& level() const { return level_; }
   const LevelMap& map() const { return map_; }
   const Hash128& digest() const { return digest_; }
-  const DistanceTable* table() const;  // nullptr when it would need more than kTableEntries
+  const Details& origin() const { return origin_; }  // where a generated level came from; for details()
+  const DistanceTable* table() const;                // nullptr when it would need more than kTableEntries
   std::size_t table_bytes() const { return table_bytes_; }  // 0 until table() was called
 
  private:
   Level level_;
   LevelMap map_;
   Hash128 digest_;
+  Details origin_;
   mutable std::once_flag once_;
   mutable std::optional<DistanceTable> table_;
   mutable std::atomic<std::size_t> table_bytes_{0};
@@ -41,7 +44,7 @@ class LevelFacts {
 
 class LevelCache {
  public:
-  using Loader = std::function<Result<Level>(const std::string& id)>;
+  using Loader = std::function<Result<std::shared_ptr<const LevelFacts>>(const std::string& id)>;
   // The facts of a task's level; the loader runs at most once for levels in use.
   Result<std::shared_ptr<const LevelFacts>> get(const std::string& id, const Loader& load);
 

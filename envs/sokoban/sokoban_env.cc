@@ -1,54 +1,16 @@
-#include "envs/sokoban/sokoban_env.h"
+// The environment: one level in play, by the rules of the factory.
 
 #include <algorithm>
 #include <array>
 
 #include "base/text.h"
 #include "envs/sokoban/board.h"
-#include "envs/sokoban/level_facts.h"
-#include "envs/sokoban/level_pack.h"
+#include "envs/sokoban/shared.h"
 
 namespace lodestep::sokoban {
 namespace {
 
-constexpr std::uint32_t kVersion = 1;  // raise it when any output byte can change
-
-// 1. Settings, parsed once.
-enum class Rewards { kGym, kSparse };
-enum class Actions { kWords, kGym, kVerl };
-enum class AfterDone { kStop, kContinue };
-
-struct Rules {
-  Rewards rewards = Rewards::kGym;
-  Actions actions = Actions::kWords;
-  AfterDone after_done = AfterDone::kStop;
-  bool distance = false;
-};
-
-const std::vector<OptionSpec>& option_specs() {
-  static const std::vector<OptionSpec> specs{
-      {"rewards",
-       "gym",
-       "gym: -0.1 a step, +1/-1 a box, +10 at the end; sparse: 10 or 0, -0.1 for an invalid reply",
-       {"gym", "sparse"}},
-      {"actions",
-       "words",
-       "words; or the numbers of gym-sokoban (0 to 8) or verl-agent (0 to 4), words still accepted",
-       {"words", "gym", "verl"}},
-      {"after_done",
-       "stop",
-       "stop: nothing happens after the end; continue: play on as the original does",
-       {"stop", "continue"}},
-      {"distance", "false", "put distance_to_goal (least number of moves, null: dead) into the details", {}},
-      {"solved",
-       "refuse",
-       "levels of --data that start solved: refuse them, or keep them as tasks won at once",
-       {"refuse", "keep"}},
-  };
-  return specs;
-}
-
-// 2. What an action can ask for.
+// What an action can ask for.
 enum class Kind { kUnknown, kNothing, kPush, kWalk };
 struct Command {
   Kind kind = Kind::kUnknown;
@@ -78,24 +40,6 @@ std::string action_name(Kind kind, Direction direction, Actions mode) {
   return std::to_string(kind == Kind::kNothing ? 0 : kind == Kind::kWalk ? number + 4 : number);
 }
 
-// 3. What the episodes of one factory share.
-struct Shared {
-  Rules rules;
-  std::optional<LevelPack> data;  // of --data
-  LevelPack small = LevelPack::small();
-  mutable LevelCache cache;
-
-  Result<std::shared_ptr<const LevelFacts>> facts(const std::string& id) const {
-    return cache.get(id, [this](const std::string& name) -> Result<Level> {
-      if (const LevelRecord* record = data ? data->find(name) : nullptr) return record->level;
-      if (const LevelRecord* record = small.find(name)) return record->level;
-      return Error{ErrorCode::kNotFound, "sokoban has no task '" + name + "'", "",
-                   "task ids are FILE#N (N-th level from 0); `lodestep tasks sokoban` lists them"};
-    });
-  }
-};
-
-// 4. The environment.
 class SokobanEnv final : public Environment {
  public:
   explicit SokobanEnv(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
@@ -197,9 +141,10 @@ class SokobanEnv final : public Environment {
 
   Details details() const override {
     if (!board_) return {};
-    Details details{{"boxes_on_target", std::to_string(board_->on_target())},
-                    {"moved_player", last_.player ? "true" : "false"},
-                    {"moved_box", last_.box ? "true" : "false"}};
+    Details details = facts_->origin();
+    details["boxes_on_target"] = std::to_string(board_->on_target());
+    details["moved_player"] = last_.player ? "true" : "false";
+    details["moved_box"] = last_.box ? "true" : "false";
     if (rules().distance) {
       const std::optional<int> distance = distance_to_goal();
       details["distance_to_goal"] = distance ? std::to_string(*distance) : "null";
@@ -280,80 +225,10 @@ class SokobanEnv final : public Environment {
   bool passed_over_ = false;  // the last action was verl-agent's 0 in a solved room, answered "not done"
 };
 
-// 5. The factory.
-class SokobanFactory final : public EnvFactory {
- public:
-  SokobanFactory(std::shared_ptr<const Shared> shared, Hash128 settings)
-      : shared_(std::move(shared)), settings_(settings) {}
-  std::string name() const override { return "sokoban"; }
-  std::uint32_t version() const override { return kVersion; }
-  Hash128 data_digest() const override {
-    return Hasher()
-        .add("sokoban")
-        .add_u64(settings_.low)
-        .add_u64(pack().digest().high)
-        .add_u64(pack().digest().low)
-        .finish();
-  }
-  std::vector<std::string> splits() const override { return pack().splits(); }
-  Result<std::size_t> task_count(std::string_view split) const override {
-    const std::optional<std::size_t> at = find_split(split);
-    if (!at) return unknown_split(*this, split);
-    return pack().size(*at);
-  }
-  Result<std::string> task_id(std::string_view split, std::size_t index) const override {
-    const std::optional<std::size_t> at = find_split(split);
-    if (!at) return unknown_split(*this, split);
-    if (index >= pack().size(*at)) return index_past_end(*this, split, index, pack().size(*at));
-    return pack().id(*at, index);
-  }
-  std::unique_ptr<Environment> make() const override { return std::make_unique<SokobanEnv>(shared_); }
-
- private:
-  const LevelPack& pack() const { return shared_->data ? *shared_->data : shared_->small; }
-  std::optional<std::size_t> find_split(std::string_view split) const {
-    const std::vector<std::string>& names = pack().splits();
-    const auto found = std::find(names.begin(), names.end(), split);
-    if (found == names.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - names.begin());
-  }
-  std::shared_ptr<const Shared> shared_;
-  Hash128 settings_;
-};
-
-Result<std::shared_ptr<const EnvFactory>> open(const EnvConfig& config) {
-  Result<Options> options = Options::parse("sokoban", option_specs(), config.settings);
-  if (!options) return options.error();
-  Result<bool> distance = options->flag("distance");
-  if (!distance) return distance.error();
-  auto shared = std::make_shared<Shared>();
-  Rules& rules = shared->rules;
-  rules.rewards = options->text("rewards") == "sparse" ? Rewards::kSparse : Rewards::kGym;
-  const std::string& actions = options->text("actions");
-  rules.actions = actions == "gym" ? Actions::kGym : actions == "verl" ? Actions::kVerl : Actions::kWords;
-  rules.after_done = options->text("after_done") == "continue" ? AfterDone::kContinue : AfterDone::kStop;
-  rules.distance = *distance;
-  if (!config.data.empty()) {
-    const KeepSolved keep = options->text("solved") == "keep" ? KeepSolved::kYes : KeepSolved::kNo;
-    Result<LevelPack> data = LevelPack::open(config.data, keep);
-    if (!data) return data.error();
-    shared->data = std::move(*data);
-  }
-  Hasher settings;
-  for (const OptionSpec& spec : option_specs()) settings.add(spec.name).add(options->text(spec.name));
-  return std::shared_ptr<const EnvFactory>(
-      std::make_shared<SokobanFactory>(std::move(shared), settings.finish()));
-}
-
 }  // namespace
 
-EnvType env_type() {
-  return {"sokoban",
-          "push every box onto a target; the player cannot pull",
-          "a level file (Boxoban, XSB, .sok) or a folder of them",
-          15,
-          option_specs(),
-          &open};
+std::unique_ptr<Environment> make_environment(std::shared_ptr<const Shared> shared) {
+  return std::make_unique<SokobanEnv>(std::move(shared));
 }
 
 }  // namespace lodestep::sokoban
