@@ -4,7 +4,8 @@
 A fenced block marked `console` is a session: lines that start with "$ " are commands (a trailing backslash
 goes on in the next line), the lines after a command are its output. Each file's blocks run in order in one empty folder with
 `lodestep` on the PATH. A command must end with status 0, or with N when the line before the block ends with
-"(exit N)". Output is compared where it is shown; a line "..." stands for any lines, "..." inside a line for
+"(exit N)". Output is compared where it is shown, with or without what the
+command says on standard error; a line "..." stands for any lines, "..." inside a line for
 any text. Blocks marked `console no-run` are not run.
 """
 import os
@@ -66,11 +67,11 @@ def check(file, environment):
                 ran += 1
                 done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True,
                                       text=True, encoding="utf-8", timeout=300, stdin=subprocess.DEVNULL)
-                output = done.stdout + done.stderr
-                if output and not output.endswith("\n"):
-                    output += "\n"
+                shown = [text if not text or text.endswith("\n") else text + "\n"
+                         for text in (done.stdout, done.stdout + done.stderr)]
+                output = shown[1]
                 wrong_status = done.returncode != status
-                wrong_output = any(line.strip() for line in expected) and not matches(expected, output)
+                wrong_output = any(line.strip() for line in expected) and not any(matches(expected, text) for text in shown)
                 if wrong_status or wrong_output:
                     failures += 1
                     print(f"{file.relative_to(ROOT)}:{number}: $ {command}\n  status {done.returncode}, expected {status}\n{output}")
