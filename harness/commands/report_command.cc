@@ -10,6 +10,7 @@
 #include "harness/internal/whole_file.h"
 #include "harness/recorder.h"
 #include "harness/summary.h"
+#include "harness/view/view_document.h"
 
 namespace lodestep::harness {
 namespace {
@@ -147,14 +148,22 @@ Status check_estimates(const Recording& recording, const std::string& path) {
 Result<int> run_report(const std::vector<std::string>& words, Io& io) {
   Args args("report", "Shows a recording: the summary again, groups, worst tasks.");
   std::string path;
+  std::string html;
   bool json = false;
   args.positional("RUN", path, "recording").required();
   args.flag("--json", json, "one JSON document");
+  args.option("--html", html, "also write the viewer with this recording in it, as one file");
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
   if (!*go) return 0;
   const Result<Recording> recording = read_recording(path);
   if (!recording) return recording.error();
+  if (!html.empty()) {
+    const Result<std::string> page = view_recording(path, *recording);
+    if (!page) return page.error();
+    if (Status status = write_output(html, *page, io); !status) return status.error();
+    if (html == "-") return 0;
+  }
   const Summary summary = summarize(*recording);
   if (json) {
     io.out << to_json(summary) << '\n';
