@@ -45,6 +45,7 @@ struct StepResult {
   double reward = 0;
   Outcome outcome = Outcome::kRunning;
   bool action_valid = true;  // false: not understood or not applicable; the world is unchanged
+  bool counted = true;  // false: the original's own step counter passes over it (verl-agent's Sokoban "still")
   bool done() const { return outcome != Outcome::kRunning; }
 };
 

@@ -44,9 +44,11 @@ Status Episode::reset(const Task& task) {
 StepResult Episode::step(std::string_view action) {
   if (ended() && !plays_on_) return environment_->observe();
   StepResult result = environment_->step(action);
-  ++steps_;
-  // The originals compare with ==, so that an episode that plays on is cut exactly once.
-  truncated_ = max_steps_ != 0 && steps_ == max_steps_ && !result.done();
+  // A budget counts every turn. An episode that plays on replays an original, whose own limit counts as it
+  // does and compares with ==: it is cut exactly once.
+  const bool counts = result.counted || !plays_on_;
+  if (counts) ++steps_;
+  truncated_ = counts && max_steps_ != 0 && steps_ == max_steps_ && !result.done();
   return result;
 }
 

@@ -67,6 +67,7 @@ class SokobanEnv final : public Environment {
     passed_over_ = skipped && board_->solved();
     StepResult result = observe();
     result.action_valid = valid;
+    result.counted = !skipped;
     if (rules().rewards == Rewards::kSparse) {
       result.reward = !valid ? -0.1 : result.outcome == Outcome::kSuccess ? 10.0 : 0.0;
     } else if (skipped) {
