@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "canonicalizer/exact.h"
 #include "canonicalizer/lexical.h"
+#include "canonicalizer/robust.h"
 #include "canonicalizer/truth.h"
 
 namespace lodestep::canonicalizer {
@@ -13,6 +14,7 @@ MatcherRegistry::MatcherRegistry() {
   for (MatcherKind& kind : truth_kinds()) add(std::move(kind));
   add(exact_kind());
   add(lexical_kind());
+  add(robust_kind());
 }
 
 void MatcherRegistry::add(MatcherKind kind) {

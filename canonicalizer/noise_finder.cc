@@ -1,0 +1,600 @@
+#include "canonicalizer/noise_finder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "canonicalizer/edit_distance.h"
+#include "canonicalizer/normal_form.h"
+
+namespace lodestep::canonicalizer {
+namespace {
+
+constexpr double kEditSimilarity = 0.6;
+constexpr std::uint32_t kNoiseLinesForWords = 5;
+constexpr std::uint32_t kClassesForOrder = 2;
+// Two views that differ may as well be two states: so many are needed to call first views, or numbers, noisy.
+constexpr std::size_t kViewsForDoubt = 3;
+
+Hash128 hash_of(const std::vector<Hash128>& parts) {
+  Hasher hasher;
+  for (const Hash128& part : parts) hasher.add_u64(part.high).add_u64(part.low);
+  return hasher.finish();
+}
+
+}  // namespace
+
+NoiseFinder::NoiseFinder(const NoiseSettings& settings, const NoiseModel& known)
+    : settings_(settings), known_(known) {
+  sort_rows_ = settings.order == LineOrder::kSorted;
+}
+
+// ---------------------------------------------------------------- reading
+
+const NoiseFinder::ActionSet& NoiseFinder::action_set(const Hash128& hash,
+                                                      std::span<const std::string> actions) {
+  const auto [known, is_new] = action_sets_.try_emplace(hash);
+  if (is_new) {
+    for (const std::string& action : actions) {
+      known->second.names.insert(hash128(fold_line(action)));
+      const std::size_t open = action.find('[');
+      const std::size_t close = action.rfind(']');
+      if (open != std::string::npos && close != std::string::npos && close > open) {
+        known->second.names.insert(
+            hash128(fold_line(std::string_view(action).substr(open + 1, close - open - 1))));
+      }
+    }
+  }
+  return known->second;
+}
+
+void NoiseFinder::read(std::span<const PageView> batch) {
+  std::unordered_map<std::string_view, std::uint32_t, ContainerHash> groups;
+  std::unordered_map<Hash128, std::uint32_t, ContainerHash> trajectories;
+  std::unordered_map<Hash128, std::uint32_t, ContainerHash> shapes;
+  views_.reserve(batch.size());
+  for (const PageView& page : batch) {
+    View view;
+    const auto [group, is_new_group] =
+        groups.try_emplace(page.group, static_cast<std::uint32_t>(groups_.size()));
+    if (is_new_group) groups_.emplace_back(page.group);
+    view.group = group->second;
+    view.trajectory = trajectories
+                          .try_emplace(Hasher().add_u64(view.group).add(page.trajectory).finish(),
+                                       static_cast<std::uint32_t>(trajectories.size()))
+                          .first->second;
+    view.t = page.t;
+    if (page.previous) {
+      LODESTEP_CHECK(*page.previous < batch.size(), *page.previous, batch.size());
+      view.previous = static_cast<std::uint32_t>(*page.previous);
+    }
+    if (page.action_before) view.action_before = hash128(*page.action_before);
+
+    const Hash128 actions = page.actions ? hash_of_actions(*page.actions) : Hash128{};
+    const Hash128 content = Hasher().add(page.text).add_u64(actions.high).add_u64(actions.low).finish();
+    const auto [shape, is_new_shape] =
+        shapes.try_emplace(content, static_cast<std::uint32_t>(shapes_.size()));
+    view.shape = shape->second;
+    views_.push_back(view);
+    if (!is_new_shape) continue;
+
+    Shape entry;
+    entry.actions = actions;
+    entry.guard = settings_.guard == Guard::kActions ? actions : Hash128{};
+    static const ActionSet kNoActions;
+    const ActionSet& names = page.actions ? action_set(actions, *page.actions) : kNoActions;
+    std::vector<Hash128> protected_lines;
+    for (const std::string_view raw : segments_of(page.text)) {
+      const SegmentBook::Line& line = book_.line(raw);
+      const bool is_protected = line.plain != kNoSegment && names.names.contains(line.bare);
+      const SegmentId id = is_protected ? line.plain : line.segment;
+      if (id == kNoSegment) continue;
+      entry.lines.push_back(id);
+      entry.is_protected.push_back(is_protected);
+      if (is_protected) protected_lines.push_back(book_.segment(id).hash);
+    }
+    std::sort(protected_lines.begin(), protected_lines.end());
+    entry.protected_lines = hash_of(protected_lines);
+    shapes_.push_back(std::move(entry));
+  }
+  find_first_views();
+  find_step_counters();
+}
+
+// The views that start an episode: the earliest of their trajectory, at the time at which the group starts.
+void NoiseFinder::find_first_views() {
+  std::map<std::uint32_t, std::int64_t> start_of_group;
+  std::map<std::uint32_t, std::size_t> first_of_trajectory;
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    const View& view = views_[i];
+    const auto group = start_of_group.try_emplace(view.group, view.t).first;
+    group->second = std::min(group->second, view.t);
+    const auto first = first_of_trajectory.try_emplace(view.trajectory, i).first;
+    if (view.t < views_[first->second].t) first->second = i;
+  }
+  for (const auto& [trajectory, i] : first_of_trajectory) {
+    views_[i].first = views_[i].previous == kNone && views_[i].t == start_of_group[views_[i].group];
+  }
+}
+
+// Contexts whose number counts the steps: number - t (or number + t, for steps left) is the same in every
+// view.
+void NoiseFinder::find_step_counters() {
+  constexpr std::size_t kViews = 12;
+  constexpr std::size_t kTimes = 4;
+  constexpr std::size_t kTrajectories = 2;
+  struct Track {
+    bool up = true, down = true, started = false;
+    std::int64_t sum = 0, difference = 0;
+    std::size_t views = 0;
+    std::vector<std::int64_t> times;
+    std::vector<std::uint32_t> trajectories;
+  };
+  std::unordered_map<std::uint64_t, Track, ContainerHash> tracks;
+  std::unordered_map<SegmentId, std::vector<std::pair<std::uint64_t, std::optional<std::int64_t>>>> values;
+  for (const View& view : views_) {
+    const Shape& shape = shapes_[view.shape];
+    for (std::size_t i = 0; i < shape.lines.size(); ++i) {
+      if (shape.is_protected[i] || book_.segment(shape.lines[i]).numbers.empty()) continue;
+      const auto [numbers, is_new] = values.try_emplace(shape.lines[i]);
+      if (is_new) {
+        const Segment& segment = book_.segment(shape.lines[i]);
+        for (const Number& number : segment.numbers) {
+          numbers->second.emplace_back(
+              number.context,
+              parse_int(std::string_view(segment.text).substr(number.begin, number.end - number.begin)));
+        }
+      }
+      for (const auto& [context, value] : numbers->second) {
+        Track& track = tracks[context];
+        if (!track.up && !track.down) continue;
+        if (!value) {
+          track.up = track.down = false;
+          continue;
+        }
+        if (!track.started) {
+          track.started = true;
+          track.sum = *value + view.t;
+          track.difference = *value - view.t;
+        }
+        track.up = track.up && *value - view.t == track.difference;
+        track.down = track.down && *value + view.t == track.sum;
+        ++track.views;
+        const auto note = [](auto& seen, auto item, std::size_t enough) {
+          if (seen.size() < enough && std::find(seen.begin(), seen.end(), item) == seen.end())
+            seen.push_back(item);
+        };
+        note(track.times, view.t, kTimes);
+        note(track.trajectories, view.trajectory, kTrajectories);
+      }
+    }
+  }
+  for (const auto& [context, track] : tracks) {
+    if ((track.up || track.down) && track.views >= kViews && track.times.size() >= kTimes &&
+        track.trajectories.size() >= kTrajectories) {
+      step_counters_.insert(context);
+    }
+  }
+}
+
+// ---------------------------------------------------------------- rounds
+
+void NoiseFinder::grow() {
+  for (auto id = static_cast<SegmentId>(effective_.size()); id < book_.size(); ++id) {
+    effective_.push_back(id);
+    is_masked_.push_back(book_.segment(id).text.find(kMask) != std::string::npos);
+  }
+  verdicts_.resize(book_.size(), Verdict::kOpen);
+  votes_.resize(book_.size());
+  counter_.resize(book_.size());
+}
+
+bool NoiseFinder::is_volatile(std::uint64_t context) const {
+  if (step_counters_.contains(context)) return true;
+  const Votes known = known_.context(context);
+  if (known.genuine > 0 || stable_.contains(context)) return false;
+  return known.noise > 0 || volatile_.contains(context);
+}
+
+void NoiseFinder::start_round() {
+  grow();
+  const auto lines = static_cast<SegmentId>(effective_.size());
+  for (SegmentId id = 0; id < lines; ++id) {
+    if (is_masked_[id] || book_.segment(id).text.front() == '\x02') continue;
+    SegmentId now = book_.masked(id, [this](std::uint64_t context) { return is_volatile(context); });
+    if (sort_words_ && book_.segment(now).has_comma) now = book_.words_sorted(now);
+    grow();
+    effective_[id] = now;
+  }
+  grow();
+  if (verdicts_.size() != votes_.size()) grow();
+  for (Shape& shape : shapes_) {
+    std::vector<Hash128> in_order;
+    std::vector<Hash128> masked;
+    std::vector<Hash128> words;
+    shape.open_lines.clear();
+    for (std::size_t i = 0; i < shape.lines.size(); ++i) {
+      const bool is_protected = shape.is_protected[i];
+      const SegmentId id = is_protected ? shape.lines[i] : effective(shape.lines[i]);
+      if (!is_protected) {
+        shape.open_lines.push_back(id);
+        if (verdicts_[id] == Verdict::kNoise) continue;
+      }
+      const Hash128& hash = book_.segment(id).hash;
+      (is_masked_[id] && !is_protected ? masked : in_order).push_back(hash);
+      if (!sort_words_ && !is_protected && book_.segment(id).has_comma) {
+        const SegmentId sorted = book_.words_sorted(id);
+        grow();
+        words.push_back(book_.segment(sorted).hash);
+      } else {
+        words.push_back(hash);
+      }
+    }
+    std::sort(shape.open_lines.begin(), shape.open_lines.end());
+    std::sort(masked.begin(), masked.end());
+    in_order.insert(in_order.end(), masked.begin(), masked.end());
+    shape.in_order = hash_of(in_order);
+    std::sort(in_order.begin(), in_order.end());
+    std::sort(words.begin(), words.end());
+    shape.as_bag = hash_of(in_order);
+    shape.as_word_bag = hash_of(words);
+    shape.key = hash_of({shape.guard, sort_rows_ ? shape.as_bag : shape.in_order});
+  }
+}
+
+void NoiseFinder::judge() {
+  sort_rows_ = settings_.order == LineOrder::kSorted ||
+               (settings_.order == LineOrder::kAuto && known_.row_orders() >= kClassesForOrder);
+  sort_words_ = settings_.order == LineOrder::kAuto && known_.word_orders() >= kClassesForOrder;
+  start_round();
+  decide();
+  start_round();
+}
+
+void NoiseFinder::learn() {
+  if (!known_.empty()) {
+    judge();
+  } else {
+    start_round();
+  }
+  for (int round = 0; round < settings_.rounds; ++round) {
+    vote();
+    decide();
+    start_round();
+  }
+}
+
+void NoiseFinder::vote() {
+  std::fill(votes_.begin(), votes_.end(), Votes{});
+  pattern_votes_.clear();
+  row_orders_ = word_orders_ = 0;
+  Class first;
+  Class after;
+  for (std::uint32_t i = 0; i < views_.size(); ++i) {
+    const View& view = views_[i];
+    const Shape& shape = shapes_[view.shape];
+    Hasher id;
+    id.add_u64(view.group).add_u64(shape.actions.high).add_u64(shape.actions.low);
+    if (view.first) {
+      first.emplace_back(id.finish(), i);
+    } else if (view.previous != kNone && view.action_before && settings_.witness != Witness::kFirst) {
+      const Hash128& from = shapes_[views_[view.previous].shape].key;
+      for (const Hash128& part : {from, *view.action_before, shape.protected_lines}) {
+        id.add_u64(part.high).add_u64(part.low);
+      }
+      after.emplace_back(id.finish(), i);
+    }
+  }
+  weigh_classes(first, true);
+  weigh_classes(after, false);
+  weigh_buckets();
+  if (settings_.witness == Witness::kRelaxed) {
+    Class relaxed;
+    for (std::uint32_t i = 0; i < views_.size(); ++i) {
+      const View& view = views_[i];
+      const Shape& shape = shapes_[view.shape];
+      if (!view.action_before) continue;
+      Hasher id;
+      id.add_u64(view.group);
+      for (const Hash128& part : {*view.action_before, shape.actions, shape.protected_lines}) {
+        id.add_u64(part.high).add_u64(part.low);
+      }
+      for (const SegmentId line : shape.open_lines) {
+        if (votes_[line].genuine > 0) id.add_u64(line);
+      }
+      relaxed.emplace_back(id.finish(), i);
+    }
+    weigh_classes(relaxed, false);
+  }
+  if (settings_.order == LineOrder::kAuto) {
+    sort_rows_ = row_orders_ + known_.row_orders() >= kClassesForOrder;
+    sort_words_ = word_orders_ + known_.word_orders() >= kClassesForOrder;
+  }
+}
+
+void NoiseFinder::weigh_classes(Class& classes, bool first_views) {
+  std::sort(classes.begin(), classes.end());
+  for (std::size_t from = 0; from < classes.size();) {
+    std::size_t to = from + 1;
+    while (to < classes.size() && classes[to].first == classes[from].first) ++to;
+    if (to - from >= 2) weigh_class({classes.data() + from, to - from}, first_views);
+    from = to;
+  }
+}
+
+// One genuine vote for each line that all views share; a noise vote for a line that some views have where
+// others have nothing.
+void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>> views, bool first_views) {
+  std::vector<std::uint32_t> shapes;
+  for (const auto& [id, view] : views) shapes.push_back(views_[view].shape);
+  std::sort(shapes.begin(), shapes.end());
+  shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
+
+  std::vector<SegmentId> core = shapes_[shapes[0]].open_lines;
+  bool rows_differ = false;
+  bool words_differ = false;
+  for (std::size_t k = 1; k < shapes.size(); ++k) {
+    const Shape& shape = shapes_[shapes[k]];
+    std::vector<SegmentId> common;
+    std::set_intersection(core.begin(), core.end(), shape.open_lines.begin(), shape.open_lines.end(),
+                          std::back_inserter(common));
+    core = std::move(common);
+    const Shape& other = shapes_[shapes[0]];
+    rows_differ = rows_differ || (shape.as_bag == other.as_bag && shape.in_order != other.in_order);
+    words_differ = words_differ || (shape.as_word_bag == other.as_word_bag && shape.as_bag != other.as_bag);
+  }
+  row_orders_ += rows_differ ? 1 : 0;
+  word_orders_ += words_differ ? 1 : 0;
+  for (std::size_t i = 0; i < core.size(); ++i) {
+    if (i > 0 && core[i] == core[i - 1]) continue;
+    ++votes_[core[i]].genuine;
+    ++pattern_votes_[book_.segment(core[i]).template_hash].genuine;
+    for (const Number& number : book_.segment(core[i]).numbers) stable_.insert(number.context);
+  }
+  if (shapes.size() == 1 || (first_views && views.size() < kViewsForDoubt)) return;
+
+  extras_.clear();
+  for (std::uint32_t k = 0; k < shapes.size(); ++k) {
+    const Shape& shape = shapes_[shapes[k]];
+    for (const SegmentId line : core) ++counter_[line];
+    std::uint32_t gap = 0;
+    for (std::size_t i = 0; i < shape.lines.size(); ++i) {
+      if (shape.is_protected[i]) {
+        ++gap;
+        continue;
+      }
+      const SegmentId line = effective(shape.lines[i]);
+      if (counter_[line] > 0) {
+        --counter_[line];
+        ++gap;
+      } else {
+        extras_.push_back({gap, k, line});
+      }
+    }
+    for (const SegmentId line : core) counter_[line] = 0;
+  }
+  std::sort(extras_.begin(), extras_.end(), [](const Extra& x, const Extra& y) {
+    return std::tie(x.gap, x.shape, x.line) < std::tie(y.gap, y.shape, y.line);
+  });
+  noise_voted_.clear();
+  core.erase(std::unique(core.begin(), core.end()), core.end());
+  for (std::size_t from = 0; from < extras_.size();) {
+    std::size_t to = from + 1;
+    while (to < extras_.size() && extras_[to].gap == extras_[from].gap) ++to;
+    weigh_gap({extras_.data() + from, to - from}, core, shapes.size(), first_views);
+    from = to;
+  }
+  std::sort(noise_voted_.begin(), noise_voted_.end());
+  noise_voted_.erase(std::unique(noise_voted_.begin(), noise_voted_.end()), noise_voted_.end());
+  for (const SegmentId line : noise_voted_) {
+    ++votes_[line].noise;
+    ++pattern_votes_[book_.segment(line).template_hash].noise;
+  }
+}
+
+// The lines that the shapes of a class have between two lines common to all.
+void NoiseFinder::weigh_gap(std::span<const Extra> gap, const std::vector<SegmentId>& core,
+                            std::size_t shapes, bool first_views) {
+  const auto is_noise = [&](const Extra& extra) { return verdicts_[extra.line] == Verdict::kNoise; };
+  std::vector<std::pair<std::uint32_t, bool>> filled;  // shape, by noise alone
+  for (const Extra& extra : gap) {
+    if (filled.empty() || filled.back().first != extra.shape) filled.emplace_back(extra.shape, true);
+    filled.back().second = filled.back().second && is_noise(extra);
+  }
+  const auto only_noise = static_cast<std::size_t>(
+      std::count_if(filled.begin(), filled.end(), [](const auto& shape) { return shape.second; }));
+  const std::size_t open = shapes - filled.size() + only_noise;
+  std::size_t at = 0;
+  for (const Extra& extra : gap) {
+    while (filled[at].first != extra.shape) ++at;
+    const std::size_t other_open = open - (filled[at].second ? 1 : 0);
+    const bool always_filled = first_views && filled.size() == shapes && shapes >= kViewsForDoubt;
+    if (other_open == 0 && !always_filled) continue;
+    const auto is_edit = [&](SegmentId other) { return is_edit_of(extra.line, other); };
+    if (std::any_of(gap.begin(), gap.end(), [&](const Extra& other) { return is_edit(other.line); }))
+      continue;
+    if (std::any_of(core.begin(), core.end(), is_edit)) continue;
+    noise_voted_.push_back(extra.line);
+  }
+  find_volatile(gap);
+}
+
+// One template with other numbers in one place: these numbers do not tell states apart.
+void NoiseFinder::find_volatile(std::span<const Extra> gap) {
+  std::vector<std::pair<Hash128, const Extra*>> by_template;
+  for (const Extra& extra : gap) {
+    const Segment& segment = book_.segment(extra.line);
+    if (!segment.numbers.empty()) by_template.emplace_back(segment.template_hash, &extra);
+  }
+  std::stable_sort(by_template.begin(), by_template.end(),
+                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  for (std::size_t from = 0; from < by_template.size();) {
+    std::size_t to = from + 1;
+    while (to < by_template.size() && by_template[to].first == by_template[from].first) ++to;
+    const Segment& one = book_.segment(by_template[from].second->line);
+    std::size_t shapes = 1;
+    for (std::size_t i = from + 1; i < to; ++i) {
+      shapes += by_template[i].second->shape != by_template[i - 1].second->shape ? 1 : 0;
+    }
+    for (std::size_t i = from + 1; i < to && shapes >= kViewsForDoubt; ++i) {
+      const Segment& other = book_.segment(by_template[i].second->line);
+      for (std::size_t n = 0; n < std::min(one.numbers.size(), other.numbers.size()); ++n) {
+        const auto digits = [n](const Segment& segment) {
+          const Number& number = segment.numbers[n];
+          return std::string_view(segment.text).substr(number.begin, number.end - number.begin);
+        };
+        if (digits(one) != digits(other)) volatile_.insert(one.numbers[n].context);
+      }
+    }
+    from = to;
+  }
+}
+
+// Views with equal actions and equal protected lines: what all of them show belongs there.
+void NoiseFinder::weigh_buckets() {
+  Class buckets;
+  for (std::uint32_t i = 0; i < views_.size(); ++i) {
+    const Shape& shape = shapes_[views_[i].shape];
+    Hasher id;
+    id.add_u64(views_[i].group);
+    for (const Hash128& part : {shape.actions, shape.protected_lines})
+      id.add_u64(part.high).add_u64(part.low);
+    buckets.emplace_back(id.finish(), i);
+  }
+  std::sort(buckets.begin(), buckets.end());
+  for (std::size_t from = 0; from < buckets.size();) {
+    std::size_t to = from + 1;
+    while (to < buckets.size() && buckets[to].first == buckets[from].first) ++to;
+    if (to - from >= 2) {
+      std::vector<SegmentId> core = shapes_[views_[buckets[from].second].shape].open_lines;
+      for (std::size_t i = from + 1; i < to && !core.empty(); ++i) {
+        const std::vector<SegmentId>& lines = shapes_[views_[buckets[i].second].shape].open_lines;
+        std::vector<SegmentId> common;
+        std::set_intersection(core.begin(), core.end(), lines.begin(), lines.end(),
+                              std::back_inserter(common));
+        core = std::move(common);
+      }
+      core.erase(std::unique(core.begin(), core.end()), core.end());
+      for (const SegmentId line : core) {
+        ++votes_[line].genuine;
+        ++pattern_votes_[book_.segment(line).template_hash].genuine;
+      }
+    }
+    from = to;
+  }
+}
+
+// Whether one line looks like the other with an edit, such as a typing error: no sign of noise.
+bool NoiseFinder::is_edit_of(SegmentId line, SegmentId other) {
+  if (line == other) return false;
+  const std::uint64_t pair =
+      (static_cast<std::uint64_t>(std::min(line, other)) << 32) | std::max(line, other);
+  const auto [known, is_new] = edits_.try_emplace(pair, false);
+  if (!is_new) return known->second;
+  const Segment& a = book_.segment(line);
+  const Segment& b = book_.segment(other);
+  if (a.template_hash == b.template_hash) return false;
+  const auto [shorter, longer] = std::minmax(a.text.size(), b.text.size());
+  const bool contained = a.text.find(b.text) != std::string::npos || b.text.find(a.text) != std::string::npos;
+  known->second =
+      contained || (static_cast<double>(shorter) >= kEditSimilarity * static_cast<double>(longer) &&
+                    edit_similarity(a.text, b.text) >= kEditSimilarity);
+  return known->second;
+}
+
+// ---------------------------------------------------------------- verdicts
+
+NoiseFinder::Verdict NoiseFinder::verdict_by_votes(const Votes& line, const Votes& pattern) const {
+  if (line.noise >= settings_.min_support && line.noise > 0 &&
+      static_cast<double>(line.noise) >= settings_.ratio * static_cast<double>(line.genuine)) {
+    return Verdict::kNoise;
+  }
+  if (line.genuine > 0) return Verdict::kGenuine;
+  return pattern.noise > 0 && pattern.genuine == 0 ? Verdict::kNoise : Verdict::kOpen;
+}
+
+void NoiseFinder::decide() {
+  features_.clear();
+  noise_lines_ = known_.noise_lines();
+  std::vector<bool> used(book_.size());
+  for (const Shape& shape : shapes_) {
+    for (const SegmentId line : shape.open_lines) used[line] = true;
+  }
+  std::vector<SegmentId> open;
+  for (SegmentId id = 0; id < used.size(); ++id) {
+    if (!used[id]) continue;
+    const Segment& segment = book_.segment(id);
+    const Votes before = known_.segment(segment.hash);
+    Votes votes = before;
+    votes += votes_[id];
+    Votes pattern = known_.pattern(segment.template_hash);
+    const auto batch_pattern = pattern_votes_.find(segment.template_hash);
+    if (batch_pattern != pattern_votes_.end()) pattern += batch_pattern->second;
+    verdicts_[id] = verdict_by_votes(votes, pattern);
+    if (verdicts_[id] == Verdict::kOpen) {
+      open.push_back(id);
+    } else if (before.noise == 0 && before.genuine == 0) {  // the known model has counted the others
+      const bool noise = verdicts_[id] == Verdict::kNoise;
+      noise_lines_ += noise ? 1 : 0;
+      for (const std::uint64_t feature : book_.features(id)) {
+        ++(noise ? features_[feature].noise : features_[feature].genuine);
+      }
+    }
+  }
+  for (const SegmentId id : open) verdicts_[id] = verdict_by_words(id);
+}
+
+NoiseFinder::Verdict NoiseFinder::verdict_by_words(SegmentId line) {
+  if (noise_lines_ < kNoiseLinesForWords) return Verdict::kOpen;
+  double sum = 0;
+  const std::span<const std::uint64_t> features = book_.features(line);
+  for (const std::uint64_t feature : features) {
+    Votes seen = known_.feature(feature);
+    const auto batch = features_.find(feature);
+    if (batch != features_.end()) seen += batch->second;
+    if (seen.noise + seen.genuine < 2) continue;
+    sum += std::log((seen.noise + 0.5) / (seen.genuine + 0.5));
+  }
+  const bool noise =
+      sum >= settings_.word_sum && sum / static_cast<double>(features.size()) >= settings_.word_mean;
+  return noise ? Verdict::kNoise : Verdict::kOpen;
+}
+
+// ---------------------------------------------------------------- results
+
+std::vector<Hash128> NoiseFinder::keys() {
+  std::vector<Hash128> keys;
+  keys.reserve(views_.size());
+  for (const View& view : views_) {
+    const Hash128& key = shapes_[view.shape].key;
+    keys.push_back(Hasher().add(groups_[view.group]).add_u64(key.high).add_u64(key.low).finish());
+  }
+  return keys;
+}
+
+void NoiseFinder::teach(NoiseModel& model) {
+  model.begin_batch();
+  std::uint32_t noise_lines = 0;
+  for (SegmentId id = 0; id < votes_.size(); ++id) {
+    const Votes& votes = votes_[id];
+    if (votes.noise == 0 && votes.genuine == 0) continue;
+    const Segment& segment = book_.segment(id);
+    const Votes before = model.segment(segment.hash);
+    model.add_segment(segment.hash, votes);
+    if (before.noise != 0 || before.genuine != 0) continue;
+    const bool noise = verdict_by_votes(votes, {}) == Verdict::kNoise;
+    noise_lines += noise ? 1 : 0;
+    const Votes line = noise ? Votes{1, 0} : Votes{0, 1};
+    for (const std::uint64_t feature : book_.features(id)) model.add_feature(feature, line);
+  }
+  for (const auto& [hash, votes] : pattern_votes_) model.add_pattern(hash, votes);
+  for (const std::uint64_t context : volatile_) model.add_context(context, {1, 0});
+  for (const std::uint64_t context : stable_) model.add_context(context, {0, 1});
+  model.add_totals(noise_lines, row_orders_, word_orders_);
+  model.end_batch();
+}
+
+}  // namespace lodestep::canonicalizer

@@ -1,0 +1,132 @@
+// Finds the noise of one batch of pages, by comparing views that must show the same state.
+//   NoiseFinder finder(settings, known);
+//   finder.read(batch);
+//   finder.learn();                               // or judge() alone: by what is known already
+//   std::vector<Hash128> keys = finder.keys();
+//   finder.teach(model);                          // adds what the batch taught
+// Threads: one at a time. Reads from `batch` only in read(). docs/canonicalizer.md explains the method.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "canonicalizer/guard.h"
+#include "canonicalizer/matcher.h"
+#include "canonicalizer/noise_model.h"
+#include "canonicalizer/segments.h"
+
+namespace lodestep::canonicalizer {
+
+enum class LineOrder { kAuto, kKeep, kSorted };
+enum class Witness {
+  kStrict,   // first views of a group; views after the same action in the same state
+  kFirst,    // first views only: for worlds with chance or hidden state
+  kRelaxed,  // also views that agree in action taken, actions and known genuine lines
+};
+
+struct NoiseSettings {
+  Guard guard = Guard::kActions;
+  std::uint32_t min_support = 1;  // noise votes that a verdict of noise needs
+  double ratio = 0.2;             // noise votes per genuine vote that it needs
+  double word_sum = 2;            // the word model's least sum of weights
+  double word_mean = 0.3;         // and mean per feature
+  int rounds = 3;
+  LineOrder order = LineOrder::kAuto;
+  Witness witness = Witness::kStrict;
+};
+
+class NoiseFinder {
+ public:
+  NoiseFinder(const NoiseSettings& settings, const NoiseModel& known);
+
+  void read(std::span<const PageView> batch);
+  void judge();  // verdicts from the known model alone
+  void learn();  // verdicts from the batch and the known model
+  std::vector<Hash128> keys();
+  void teach(NoiseModel& model);
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  enum class Verdict : std::uint8_t { kOpen, kGenuine, kNoise };
+
+  // A page with its admissible actions: views that share both share all work.
+  struct Shape {
+    std::vector<SegmentId> lines;
+    std::vector<bool> is_protected;  // the line names an admissible action
+    Hash128 actions;
+    Hash128 guard;
+    Hash128 protected_lines;
+    // Of the present round:
+    Hash128 key, in_order, as_bag, as_word_bag;
+    std::vector<SegmentId> open_lines;  // unprotected ones, effective, sorted
+  };
+  struct View {
+    std::uint32_t group = 0;
+    std::uint32_t shape = 0;
+    std::uint32_t previous = kNone;
+    std::uint32_t trajectory = 0;
+    std::int64_t t = 0;
+    std::optional<Hash128> action_before;
+    bool first = false;
+  };
+  using Class = std::vector<std::pair<Hash128, std::uint32_t>>;  // class id, view; sorted
+  struct Extra {
+    std::uint32_t gap, shape;  // shape: position among the class's shapes
+    SegmentId line;
+  };
+  struct ActionSet {
+    std::unordered_set<Hash128, ContainerHash> names;  // actions and the texts in their brackets
+  };
+
+  const ActionSet& action_set(const Hash128& hash, std::span<const std::string> actions);
+  void find_first_views();
+  void find_step_counters();
+
+  void start_round();  // effective lines and shape keys under the present verdicts
+  void vote();         // a round's evidence
+  void weigh_classes(Class& classes, bool first_views);
+  void weigh_class(std::span<const std::pair<Hash128, std::uint32_t>> views, bool first_views);
+  void weigh_gap(std::span<const Extra> gap, const std::vector<SegmentId>& core, std::size_t shapes,
+                 bool first_views);
+  void find_volatile(std::span<const Extra> gap);
+  void weigh_buckets();
+  bool is_edit_of(SegmentId line, SegmentId other);
+  void decide();  // verdicts from votes
+  Verdict verdict_by_votes(const Votes& line, const Votes& pattern) const;
+  Verdict verdict_by_words(SegmentId line);
+  bool is_volatile(std::uint64_t context) const;
+  SegmentId effective(SegmentId line) const { return effective_[line]; }
+  void grow();
+
+  NoiseSettings settings_;
+  const NoiseModel& known_;
+  SegmentBook book_;
+  std::vector<Shape> shapes_;
+  std::vector<View> views_;
+  std::vector<std::string> groups_;
+  std::unordered_map<Hash128, ActionSet, ContainerHash> action_sets_;
+
+  // By segment; grown together.
+  std::vector<SegmentId> effective_;
+  std::vector<Verdict> verdicts_;
+  std::vector<Votes> votes_;
+  std::vector<bool> is_masked_;
+  std::vector<std::uint32_t> counter_;  // scratch: occurrences within one shape
+  std::unordered_map<Hash128, Votes, ContainerHash> pattern_votes_;
+  std::unordered_map<std::uint64_t, Votes, ContainerHash> features_;
+  std::uint32_t noise_lines_ = 0;
+
+  std::unordered_set<std::uint64_t, ContainerHash> step_counters_, volatile_, stable_;
+  std::uint32_t row_orders_ = 0, word_orders_ = 0;
+  bool sort_rows_ = false, sort_words_ = false;
+  std::unordered_map<std::uint64_t, bool, ContainerHash> edits_;  // is_edit_of, by pair
+  std::vector<Extra> extras_;
+  std::vector<SegmentId> noise_voted_;
+};
+
+}  // namespace lodestep::canonicalizer
