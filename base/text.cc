@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <cstring>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -167,7 +168,13 @@ std::optional<std::u32string> decode_utf8(std::string_view text) {
 
 bool is_valid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    if (!next_point(text, at)) return false;
+    std::uint64_t word = 0;  // eight ASCII bytes at a time
+    while (at + sizeof word <= text.size()) {
+      std::memcpy(&word, text.data() + at, sizeof word);
+      if ((word & 0x8080808080808080ULL) != 0) break;
+      at += sizeof word;
+    }
+    if (at < text.size() && !next_point(text, at)) return false;
   }
   return true;
 }

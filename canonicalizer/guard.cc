@@ -17,18 +17,14 @@ Guard parse_guard(const Options& options) {
 }
 
 Hash128 hash_of_actions(std::span<const std::string> actions) {
+  std::vector<std::uint64_t> hashes;
+  hashes.reserve(actions.size());
+  for (const std::string& action : actions) hashes.push_back(hash128(action).low);
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
   Hasher hasher;
-  hasher.add_u64(1);  // known, even when there are none
-  if (std::is_sorted(actions.begin(), actions.end())) {
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      if (i == 0 || actions[i] != actions[i - 1]) hasher.add(actions[i]);
-    }
-    return hasher.finish();
-  }
-  std::vector<std::string_view> sorted(actions.begin(), actions.end());
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  for (std::string_view action : sorted) hasher.add(action);
+  hasher.add_u64(hashes.size() + 1);  // known, even when there are none
+  for (const std::uint64_t hash : hashes) hasher.add_u64(hash);
   return hasher.finish();
 }
 

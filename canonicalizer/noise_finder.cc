@@ -14,6 +14,8 @@ namespace lodestep::canonicalizer {
 namespace {
 
 constexpr double kEditSimilarity = 0.6;
+constexpr std::uint32_t kClearly = 5;  // votes of one kind per vote of the other
+constexpr std::size_t kLongestCounted = 255;
 constexpr std::uint32_t kNoiseLinesForWords = 5;
 constexpr std::uint32_t kClassesForOrder = 2;
 // Two views that differ may as well be two states: so many are needed to call first views, or numbers, noisy.
@@ -185,7 +187,16 @@ void NoiseFinder::find_step_counters() {
 void NoiseFinder::grow() {
   for (auto id = static_cast<SegmentId>(effective_.size()); id < book_.size(); ++id) {
     effective_.push_back(id);
-    is_masked_.push_back(book_.segment(id).text.find(kMask) != std::string::npos);
+    const std::string& text = book_.segment(id).text;
+    is_masked_.push_back(text.find(kMask) != std::string::npos);
+    Profile& profile = profiles_.emplace_back();
+    profile.length = static_cast<std::uint32_t>(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
+      if (text.size() <= kLongestCounted) ++profile.counts[byte % 32];
+      if (i > 0)
+        profile.pairs |= std::uint64_t{1} << ((static_cast<unsigned char>(text[i - 1]) * 37U + byte) % 64);
+    }
   }
   verdicts_.resize(book_.size(), Verdict::kOpen);
   votes_.resize(book_.size());
@@ -210,11 +221,10 @@ void NoiseFinder::start_round() {
     effective_[id] = now;
   }
   grow();
-  if (verdicts_.size() != votes_.size()) grow();
   for (Shape& shape : shapes_) {
-    std::vector<Hash128> in_order;
-    std::vector<Hash128> masked;
-    std::vector<Hash128> words;
+    in_order_.clear();
+    masked_.clear();
+    words_.clear();
     shape.open_lines.clear();
     for (std::size_t i = 0; i < shape.lines.size(); ++i) {
       const bool is_protected = shape.is_protected[i];
@@ -224,23 +234,23 @@ void NoiseFinder::start_round() {
         if (verdicts_[id] == Verdict::kNoise) continue;
       }
       const Hash128& hash = book_.segment(id).hash;
-      (is_masked_[id] && !is_protected ? masked : in_order).push_back(hash);
+      (is_masked_[id] && !is_protected ? masked_ : in_order_).push_back(hash);
       if (!sort_words_ && !is_protected && book_.segment(id).has_comma) {
         const SegmentId sorted = book_.words_sorted(id);
         grow();
-        words.push_back(book_.segment(sorted).hash);
+        words_.push_back(book_.segment(sorted).hash);
       } else {
-        words.push_back(hash);
+        words_.push_back(hash);
       }
     }
     std::sort(shape.open_lines.begin(), shape.open_lines.end());
-    std::sort(masked.begin(), masked.end());
-    in_order.insert(in_order.end(), masked.begin(), masked.end());
-    shape.in_order = hash_of(in_order);
-    std::sort(in_order.begin(), in_order.end());
-    std::sort(words.begin(), words.end());
-    shape.as_bag = hash_of(in_order);
-    shape.as_word_bag = hash_of(words);
+    std::sort(masked_.begin(), masked_.end());
+    in_order_.insert(in_order_.end(), masked_.begin(), masked_.end());
+    shape.in_order = hash_of(in_order_);
+    std::sort(in_order_.begin(), in_order_.end());
+    std::sort(words_.begin(), words_.end());
+    shape.as_bag = hash_of(in_order_);
+    shape.as_word_bag = hash_of(words_);
     shape.key = hash_of({shape.guard, sort_rows_ ? shape.as_bag : shape.in_order});
   }
 }
@@ -487,9 +497,22 @@ void NoiseFinder::weigh_buckets() {
   }
 }
 
+bool NoiseFinder::may_be_edit_of(SegmentId line, SegmentId other) const {
+  const Profile& shorter = profiles_[profiles_[line].length < profiles_[other].length ? line : other];
+  const Profile& longer = profiles_[profiles_[line].length < profiles_[other].length ? other : line];
+  if ((shorter.pairs & ~longer.pairs) == 0) return true;  // may be contained
+  const double needed = kEditSimilarity * longer.length;  // bytes that stay
+  if (shorter.length < needed) return false;
+  if (longer.length > kLongestCounted) return true;
+  std::uint32_t common = 0;
+  for (std::size_t i = 0; i < shorter.counts.size(); ++i)
+    common += std::min(shorter.counts[i], longer.counts[i]);
+  return common >= needed;
+}
+
 // Whether one line looks like the other with an edit, such as a typing error: no sign of noise.
 bool NoiseFinder::is_edit_of(SegmentId line, SegmentId other) {
-  if (line == other) return false;
+  if (line == other || !may_be_edit_of(line, other)) return false;
   const std::uint64_t pair =
       (static_cast<std::uint64_t>(std::min(line, other)) << 32) | std::max(line, other);
   const auto [known, is_new] = edits_.try_emplace(pair, false);
@@ -513,7 +536,9 @@ NoiseFinder::Verdict NoiseFinder::verdict_by_votes(const Votes& line, const Vote
     return Verdict::kNoise;
   }
   if (line.genuine > 0) return Verdict::kGenuine;
-  return pattern.noise > 0 && pattern.genuine == 0 ? Verdict::kNoise : Verdict::kOpen;
+  // A line without votes goes by its template, where that is clear.
+  if (pattern.noise > kClearly * pattern.genuine) return Verdict::kNoise;
+  return pattern.genuine > kClearly * pattern.noise ? Verdict::kGenuine : Verdict::kOpen;
 }
 
 void NoiseFinder::decide() {
@@ -524,27 +549,33 @@ void NoiseFinder::decide() {
     for (const SegmentId line : shape.open_lines) used[line] = true;
   }
   std::vector<SegmentId> open;
+  std::unordered_set<Hash128, ContainerHash>
+      counted;  // templates, so that numbers do not multiply a line's words
   for (SegmentId id = 0; id < used.size(); ++id) {
     if (!used[id]) continue;
     const Segment& segment = book_.segment(id);
-    const Votes before = known_.segment(segment.hash);
-    Votes votes = before;
+    Votes votes = known_.segment(segment.hash);
     votes += votes_[id];
-    Votes pattern = known_.pattern(segment.template_hash);
+    const Votes known_pattern = known_.pattern(segment.template_hash);
+    Votes pattern = known_pattern;
     const auto batch_pattern = pattern_votes_.find(segment.template_hash);
     if (batch_pattern != pattern_votes_.end()) pattern += batch_pattern->second;
     verdicts_[id] = verdict_by_votes(votes, pattern);
     if (verdicts_[id] == Verdict::kOpen) {
       open.push_back(id);
-    } else if (before.noise == 0 && before.genuine == 0) {  // the known model has counted the others
-      const bool noise = verdicts_[id] == Verdict::kNoise;
-      noise_lines_ += noise ? 1 : 0;
-      for (const std::uint64_t feature : book_.features(id)) {
-        ++(noise ? features_[feature].noise : features_[feature].genuine);
-      }
+    } else if (known_pattern == Votes{} && counted.insert(segment.template_hash).second) {
+      count_words(id, verdicts_[id]);
     }
   }
   for (const SegmentId id : open) verdicts_[id] = verdict_by_words(id);
+}
+
+void NoiseFinder::count_words(SegmentId line, Verdict verdict) {
+  const bool noise = verdict == Verdict::kNoise;
+  noise_lines_ += noise ? 1 : 0;
+  for (const std::uint64_t feature : book_.features(line)) {
+    ++(noise ? features_[feature].noise : features_[feature].genuine);
+  }
 }
 
 NoiseFinder::Verdict NoiseFinder::verdict_by_words(SegmentId line) {
@@ -576,24 +607,24 @@ std::vector<Hash128> NoiseFinder::keys() {
 }
 
 void NoiseFinder::teach(NoiseModel& model) {
+  features_.clear();
+  noise_lines_ = 0;
+  std::unordered_set<Hash128, ContainerHash> counted;
   model.begin_batch();
-  std::uint32_t noise_lines = 0;
   for (SegmentId id = 0; id < votes_.size(); ++id) {
     const Votes& votes = votes_[id];
-    if (votes.noise == 0 && votes.genuine == 0) continue;
+    if (votes == Votes{}) continue;
     const Segment& segment = book_.segment(id);
-    const Votes before = model.segment(segment.hash);
     model.add_segment(segment.hash, votes);
-    if (before.noise != 0 || before.genuine != 0) continue;
-    const bool noise = verdict_by_votes(votes, {}) == Verdict::kNoise;
-    noise_lines += noise ? 1 : 0;
-    const Votes line = noise ? Votes{1, 0} : Votes{0, 1};
-    for (const std::uint64_t feature : book_.features(id)) model.add_feature(feature, line);
+    if (model.pattern(segment.template_hash) == Votes{} && counted.insert(segment.template_hash).second) {
+      count_words(id, verdict_by_votes(votes, {}));
+    }
   }
+  for (const auto& [hash, votes] : features_) model.add_feature(hash, votes);
   for (const auto& [hash, votes] : pattern_votes_) model.add_pattern(hash, votes);
   for (const std::uint64_t context : volatile_) model.add_context(context, {1, 0});
   for (const std::uint64_t context : stable_) model.add_context(context, {0, 1});
-  model.add_totals(noise_lines, row_orders_, word_orders_);
+  model.add_totals(noise_lines_, row_orders_, word_orders_);
   model.end_batch();
 }
 

@@ -7,6 +7,7 @@
 // Threads: one at a time. Reads from `batch` only in read(). docs/canonicalizer.md explains the method.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -83,6 +84,13 @@ class NoiseFinder {
     std::unordered_set<Hash128, ContainerHash> names;  // actions and the texts in their brackets
   };
 
+  // What decides most questions of is_edit_of without looking at the texts.
+  struct Profile {
+    std::uint64_t pairs = 0;                // a bit for each hashed pair of neighbouring bytes
+    std::array<std::uint8_t, 32> counts{};  // of bytes modulo 32; lines of up to 255 bytes
+    std::uint32_t length = 0;
+  };
+
   const ActionSet& action_set(const Hash128& hash, std::span<const std::string> actions);
   void find_first_views();
   void find_step_counters();
@@ -96,9 +104,11 @@ class NoiseFinder {
   void find_volatile(std::span<const Extra> gap);
   void weigh_buckets();
   bool is_edit_of(SegmentId line, SegmentId other);
+  bool may_be_edit_of(SegmentId line, SegmentId other) const;
   void decide();  // verdicts from votes
   Verdict verdict_by_votes(const Votes& line, const Votes& pattern) const;
   Verdict verdict_by_words(SegmentId line);
+  void count_words(SegmentId line, Verdict verdict);
   bool is_volatile(std::uint64_t context) const;
   SegmentId effective(SegmentId line) const { return effective_[line]; }
   void grow();
@@ -116,6 +126,7 @@ class NoiseFinder {
   std::vector<Verdict> verdicts_;
   std::vector<Votes> votes_;
   std::vector<bool> is_masked_;
+  std::vector<Profile> profiles_;
   std::vector<std::uint32_t> counter_;  // scratch: occurrences within one shape
   std::unordered_map<Hash128, Votes, ContainerHash> pattern_votes_;
   std::unordered_map<std::uint64_t, Votes, ContainerHash> features_;
@@ -127,6 +138,7 @@ class NoiseFinder {
   std::unordered_map<std::uint64_t, bool, ContainerHash> edits_;  // is_edit_of, by pair
   std::vector<Extra> extras_;
   std::vector<SegmentId> noise_voted_;
+  std::vector<Hash128> in_order_, masked_, words_;  // scratch of start_round
 };
 
 }  // namespace lodestep::canonicalizer

@@ -19,6 +19,7 @@ struct Votes {
   std::uint32_t noise = 0;
   std::uint32_t genuine = 0;
   Votes& operator+=(const Votes& other);
+  bool operator==(const Votes&) const = default;
 };
 
 class NoiseModel {
@@ -31,11 +32,11 @@ class NoiseModel {
 
   Votes segment(const Hash128& hash) const { return find(segments_, hash); }
   Votes pattern(const Hash128& hash) const { return find(templates_, hash); }     // of a template
-  Votes feature(std::uint64_t hash) const { return find(features_, {0, hash}); }  // distinct lines, not votes
+  Votes feature(std::uint64_t hash) const { return find(features_, {0, hash}); }  // templates, not votes
   Votes context(std::uint64_t hash) const {
     return find(contexts_, {0, hash});
   }                                                           // noise: volatile, genuine: stable
-  std::uint32_t noise_lines() const { return noise_lines_; }  // distinct lines called noise
+  std::uint32_t noise_lines() const { return noise_lines_; }  // distinct templates called noise
   std::uint32_t row_orders() const { return row_orders_; }    // classes with their lines in several orders
   std::uint32_t word_orders() const { return word_orders_; }  // likewise words of lines with a comma
   bool empty() const { return batches_ == 0; }

@@ -18,7 +18,11 @@ bool is_word(char c) {
 
 // Clock times and ISO dates, with the words that announce them.
 std::string without_times(const std::string& text) {
-  if (text.find(':') == std::string::npos && text.find('-') == std::string::npos) return text;
+  bool may_hold_time = false;
+  for (std::size_t i = 1; i + 1 < text.size() && !may_hold_time; ++i) {
+    may_hold_time = (text[i] == ':' || text[i] == '-') && is_digit(text[i - 1]) && is_digit(text[i + 1]);
+  }
+  if (!may_hold_time) return text;
   static const RE2 kTime(
       R"((?:\b(?:last updated|as of|at|updated)\b:? ?)*\b(?:\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?|)"
       R"(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?)(?: ?[ap]m\b)?(?: ?(?:utc|gmt|z)\b)?)");
@@ -123,8 +127,8 @@ SegmentId SegmentBook::intern(std::string_view text) {
 }
 
 SegmentId SegmentBook::words_sorted(SegmentId id) {
-  const auto [known, is_new] = sorted_.try_emplace(id, id);
-  if (!is_new) return known->second;
+  if (sorted_.size() <= id) sorted_.resize(segments_.size(), kNoSegment);
+  if (sorted_[id] != kNoSegment) return sorted_[id];
   std::vector<std::string> units;
   const std::string& text = segments_[id].text;
   for (std::string_view word : split(text, ' ')) {

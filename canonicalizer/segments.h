@@ -69,7 +69,7 @@ class SegmentBook {
   std::deque<Segment> segments_;
   std::unordered_map<Hash128, Line, ContainerHash> lines_;
   std::unordered_map<Hash128, SegmentId, ContainerHash> ids_;
-  std::unordered_map<SegmentId, SegmentId> sorted_;
+  std::vector<SegmentId> sorted_;  // words_sorted, kNoSegment when not asked for yet
   std::vector<std::vector<std::uint64_t>> features_;
 };
 
