@@ -12,8 +12,20 @@ namespace {
 
 // The low four bits of word_class(), in the order of make_word_break_table.py.
 enum Kind : std::uint16_t {
-  kOther, kExtend, kJoiner, kExtendNumLet, kKatakana, kHebrew, kLetter, kDigit,
-  kMidLetter, kMidNumLet, kSingleQuote, kMidNum, kDoubleQuote, kRegional,
+  kOther,
+  kExtend,
+  kJoiner,
+  kExtendNumLet,
+  kKatakana,
+  kHebrew,
+  kLetter,
+  kDigit,
+  kMidLetter,
+  kMidNumLet,
+  kSingleQuote,
+  kMidNum,
+  kDoubleQuote,
+  kRegional,
 };
 constexpr std::uint16_t kSouthEastAsian = 0x10, kHanOrHiragana = 0x20, kEmoji = 0x40, kModifier = 0x80,
                         kModifierBase = 0x100;
@@ -34,8 +46,9 @@ class Scanner {
     std::size_t best = word();
     if ((first & kSouthEastAsian) != 0) best = std::max(best, south_east_asian());
     if ((first & kHanOrHiragana) != 0) best = std::max(best, after_extends(1));
-    const bool may_be_emoji = (first & (kEmoji | kModifier | kModifierBase)) != 0 || kind(text_[0]) == kJoiner ||
-                              kind(text_[0]) == kRegional || is_key_cap_base(text_[0]);
+    const bool may_be_emoji = (first & (kEmoji | kModifier | kModifierBase)) != 0 ||
+                              kind(text_[0]) == kJoiner || kind(text_[0]) == kRegional ||
+                              is_key_cap_base(text_[0]);
     return may_be_emoji ? std::max(best, emoji()) : best;
   }
 
@@ -48,15 +61,25 @@ class Scanner {
   }
   // The same but for the two presentation selectors, which emoji sequences need for themselves.
   std::size_t after_plain_extends(std::size_t at) const {
-    while (at < text_.size() && extends(text_[at]) && text_[at] != kTextSelector && text_[at] != kEmojiSelector) ++at;
+    while (at < text_.size() && extends(text_[at]) && text_[at] != kTextSelector &&
+           text_[at] != kEmojiSelector)
+      ++at;
     return at;
   }
 
   // Letters, digits and what joins them (WB5 to WB13b), as the set of states that the rules allow.
   std::size_t word() const {
     enum State : unsigned {
-      kStart = 1, kAfterKatakana = 2, kAfterDigit = 4, kAfterLetter = 8, kAfterHebrew = 16, kAfterQuoted = 32,
-      kAfterJoin = 64, kNeedsDigit = 128, kNeedsLetter = 256, kNeedsHebrew = 512,
+      kStart = 1,
+      kAfterKatakana = 2,
+      kAfterDigit = 4,
+      kAfterLetter = 8,
+      kAfterHebrew = 16,
+      kAfterQuoted = 32,
+      kAfterJoin = 64,
+      kNeedsDigit = 128,
+      kNeedsLetter = 256,
+      kNeedsHebrew = 512,
     };
     constexpr unsigned kAccepting = kAfterKatakana | kAfterDigit | kAfterLetter | kAfterQuoted | kAfterJoin;
     constexpr unsigned kBeforeWord = kStart | kAfterDigit | kAfterLetter | kAfterQuoted | kAfterJoin;
@@ -99,8 +122,7 @@ class Scanner {
         case kDoubleQuote:
           if (any(kAfterHebrew)) next |= kNeedsHebrew;
           break;
-        default:
-          break;
+        default: break;
       }
       if (next == 0) break;
       states = next;
@@ -158,7 +180,8 @@ class Scanner {
     }
     if (kind(text_[0]) == kRegional) {
       const std::size_t second = after_extends(1);
-      if (second < text_.size() && kind(text_[second]) == kRegional) best = std::max(best, after_extends(second + 1));
+      if (second < text_.size() && kind(text_[second]) == kRegional)
+        best = std::max(best, after_extends(second + 1));
     }
     // element (ZWJ element)* or element tags: a search over the ends that were reached.
     std::vector<bool> reached(text_.size() + 1, false);
@@ -184,8 +207,9 @@ class Scanner {
 
 bool is_stop_word(std::string_view word) {
   static constexpr std::array<std::string_view, 33> kStopWords{
-      "a",  "an", "and", "are", "as",    "at",   "be",  "but",   "by",    "for",  "if",   "in",   "into", "is", "it",  "no", "not",
-      "of", "on", "or",  "such", "that", "the", "their", "then",  "there", "these", "they", "this", "to",   "was", "will", "with"};
+      "a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
+      "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
+      "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"};
   return word.size() <= 5 && std::binary_search(kStopWords.begin(), kStopWords.end(), word);
 }
 
@@ -213,24 +237,35 @@ class Porter {
 
  private:
   using Rule = std::pair<std::string_view, std::string_view>;
-  static constexpr std::array<Rule, 21> kStep2{{{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"},
-                                               {"izer", "ize"},    {"bli", "ble"},     {"alli", "al"},   {"entli", "ent"},
-                                               {"eli", "e"},       {"ousli", "ous"},   {"ization", "ize"}, {"ation", "ate"},
-                                               {"ator", "ate"},    {"alism", "al"},    {"iveness", "ive"}, {"fulness", "ful"},
-                                               {"ousness", "ous"}, {"aliti", "al"},    {"iviti", "ive"}, {"biliti", "ble"},
-                                               {"logi", "log"}}};
-  static constexpr std::array<Rule, 7> kStep3{{{"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"},
-                                              {"ical", "ic"}, {"ful", ""}, {"ness", ""}}};
-  static constexpr std::array<std::string_view, 19> kStep4{"al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement",
-                                                          "ment", "ent", "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"};
+  static constexpr std::array<Rule, 21> kStep2{
+      {{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"},
+       {"bli", "ble"},     {"alli", "al"},     {"entli", "ent"}, {"eli", "e"},     {"ousli", "ous"},
+       {"ization", "ize"}, {"ation", "ate"},   {"ator", "ate"},  {"alism", "al"},  {"iveness", "ive"},
+       {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},  {"iviti", "ive"}, {"biliti", "ble"},
+       {"logi", "log"}}};
+  static constexpr std::array<Rule, 7> kStep3{{{"icate", "ic"},
+                                               {"ative", ""},
+                                               {"alize", "al"},
+                                               {"iciti", "ic"},
+                                               {"ical", "ic"},
+                                               {"ful", ""},
+                                               {"ness", ""}}};
+  static constexpr std::array<std::string_view, 19> kStep4{
+      "al",  "ance", "ence", "er",  "ic",  "able", "ible", "ant", "ement", "ment",
+      "ent", "ion",  "ou",   "ism", "ate", "iti",  "ous",  "ive", "ize"};
 
   bool ends(std::string_view suffix) const {
-    return w_.size() >= suffix.size() && std::equal(suffix.begin(), suffix.end(), w_.end() - static_cast<std::ptrdiff_t>(suffix.size()),
-                                                    [](char a, auto b) { return static_cast<decltype(b)>(a) == b; });
+    return w_.size() >= suffix.size() &&
+           std::equal(suffix.begin(), suffix.end(), w_.end() - static_cast<std::ptrdiff_t>(suffix.size()),
+                      [](char a, auto b) { return static_cast<decltype(b)>(a) == b; });
   }
   bool consonant(std::size_t i) const {
     switch (w_[i]) {
-      case 'a': case 'e': case 'i': case 'o': case 'u': return false;
+      case 'a':
+      case 'e':
+      case 'i':
+      case 'o':
+      case 'u': return false;
       case 'y': return i == 0 || !consonant(i - 1);
       default: return true;
     }
@@ -344,7 +379,8 @@ void finish_token(std::u32string token, std::vector<std::string>& terms) {
   std::u32string stem;
   for (std::size_t i = 0; i < units.size(); ++i) {
     const bool pair = units[i] >= 0xd800 && units[i] < 0xdc00 && i + 1 < units.size();
-    stem += pair ? (static_cast<char32_t>(units[i] - 0xd7c0U) << 10) + (units[i + 1] & 0x3ffU) : char32_t{units[i]};
+    stem += pair ? (static_cast<char32_t>(units[i] - 0xd7c0U) << 10) + (units[i + 1] & 0x3ffU)
+                 : char32_t{units[i]};
     if (pair) ++i;
   }
   terms.push_back(encode_utf8(stem));

@@ -39,7 +39,8 @@ bool is_ascii(std::string_view text) {
 
 // Whether a cased letter stands next to position `at`, case-ignorable ones skipped.
 bool cased_beside(std::u32string_view text, std::size_t at, int step) {
-  for (std::size_t i = at + static_cast<std::size_t>(step); i < text.size(); i += static_cast<std::size_t>(step)) {
+  for (std::size_t i = at + static_cast<std::size_t>(step); i < text.size();
+       i += static_cast<std::size_t>(step)) {
     if (u_hasBinaryProperty(icu(text[i]), UCHAR_CASE_IGNORABLE) != 0) continue;
     return u_hasBinaryProperty(icu(text[i]), UCHAR_CASED) != 0;
   }
@@ -58,8 +59,8 @@ void append_repr(std::u32string& out, std::u32string_view text) {
     }
   };
   const auto printable = [](char32_t c) {
-    constexpr std::uint32_t kHidden = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CS_MASK | U_GC_CO_MASK | U_GC_CN_MASK |
-                                      U_GC_ZL_MASK | U_GC_ZP_MASK | U_GC_ZS_MASK;
+    constexpr std::uint32_t kHidden = U_GC_CC_MASK | U_GC_CF_MASK | U_GC_CS_MASK | U_GC_CO_MASK |
+                                      U_GC_CN_MASK | U_GC_ZL_MASK | U_GC_ZP_MASK | U_GC_ZS_MASK;
     return c == U' ' || (is_known(c) && (U_GET_GC_MASK(icu(c)) & kHidden) == 0);
   };
   out += quote;
@@ -183,7 +184,8 @@ std::string python_upper(std::string_view utf8) {
 
 bool is_alphanumeric(char32_t point) {
   if (point < 0x80) {
-    return (point >= U'0' && point <= U'9') || (point >= U'a' && point <= U'z') || (point >= U'A' && point <= U'Z');
+    return (point >= U'0' && point <= U'9') || (point >= U'a' && point <= U'z') ||
+           (point >= U'A' && point <= U'Z');
   }
   return is_known(point) && ((U_GET_GC_MASK(icu(point)) & U_GC_L_MASK) != 0 ||
                              u_getIntPropertyValue(icu(point), UCHAR_NUMERIC_TYPE) != U_NT_NONE);

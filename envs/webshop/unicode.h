@@ -19,9 +19,9 @@ std::string python_lower(std::string_view utf8);
 std::u32string python_lower(std::u32string_view points);
 std::string python_upper(std::string_view utf8);
 
-bool is_alphanumeric(char32_t point);     // str.isalnum()
-int decimal_digit(char32_t point);        // 0-9 of a digit of any script, -1 if it is none
-char32_t java_lower(char32_t point);      // Character.toLowerCase: one code point to one
+bool is_alphanumeric(char32_t point);  // str.isalnum()
+int decimal_digit(char32_t point);     // 0-9 of a digit of any script, -1 if it is none
+char32_t java_lower(char32_t point);   // Character.toLowerCase: one code point to one
 
 // repr(("name", "value")) without the parentheses' content changed: the tuple's text.
 std::u32string repr_pair(std::u32string_view first, std::u32string_view second);

@@ -62,7 +62,8 @@ TEST_CASE("golden table of all characters") {
       append_utf8(own, point);
       append_utf8(lower, java_lower(point));
       if (got == replace_all(expected, "@", own) || got == replace_all(expected, "@", lower)) continue;
-      if (++wrong <= 300) UNSCOPED_INFO(std::hex << static_cast<unsigned>(point) << ": " << got << " is not " << expected);
+      if (++wrong <= 300)
+        UNSCOPED_INFO(std::hex << static_cast<unsigned>(point) << ": " << got << " is not " << expected);
     }
   }
   CHECK(wrong == 0);
@@ -77,7 +78,8 @@ TEST_CASE("sequences that the table of characters does not show") {
         "shoe bodi gener relat possibl apolog ye");
   CHECK(words("\U0001f44d\U0001f3fd!") == "\U0001f44d\U0001f3fd");
   CHECK(words("1\ufe0f\u20e3 #\u20e3") == "1\ufe0f\u20e3 #\u20e3");
-  CHECK(words("\U0001f468\u200d\U0001f469\u200d\U0001f467 x") == "\U0001f468\u200d\U0001f469\u200d\U0001f467 x");
+  CHECK(words("\U0001f468\u200d\U0001f469\u200d\U0001f467 x") ==
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467 x");
   CHECK(words("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7") == "\U0001f1e9\U0001f1ea \U0001f1eb\U0001f1f7");
   CHECK(words("\u05d0\u05d1' \u05d0\"\u05d1 x\"y") == "\u05d0\u05d1' \u05d0\"\u05d1 x y");
   CHECK(words(std::string(300, 'w')) == std::string(255, 'w') + " " + std::string(45, 'w'));

@@ -1,0 +1,99 @@
+// The goals of a shop: one table in a fixed order, and the original's numbering of it after its shuffle.
+//   auto goals = GoalTable::make(shop, {.variant = Variant::kVerl, .seed = 0});
+//   Goal goal = (*goals)->goal((*goals)->in_session(7));   // what `reset(session=7)` plays
+// Threads: immutable after make. Shares the catalogue. Prices that the original draws by chance belong to
+// the table, since the limit and the instruction's words depend on them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.h"
+#include "envs/webshop/catalogue.h"
+#include "envs/webshop/reward.h"
+
+namespace lodestep::webshop {
+
+// Whose random stream: what is seeded, when, and how many draws there are.
+//   native    seed, prices, limits, then the shuffle with its own seed: the upstream stream, pinned
+//   verl      seed, prices, limits, seed again, shuffle
+//   upstream  as native (the original leaves the first seed open)
+//   agentgym  limits of synthetic goals under seed 233; human goals for every limit, without a draw
+enum class Variant { kNative, kVerl, kUpstream, kAgentGym };
+
+struct GoalSettings {
+  Variant variant = Variant::kNative;
+  std::int64_t seed = 0;
+  bool human = false;
+  std::uint64_t records = 0;                 // product records that count; 0: all
+  std::optional<std::int64_t> shuffle_seed;  // default 233; verl: the seed
+};
+
+struct Goal {
+  std::uint32_t product = 0;
+  std::string instruction;
+  double weight = 0;
+  Wanted wanted;
+};
+
+class GoalTable {
+ public:
+  // Fails when there is no goal at all, or more than 50 million.
+  static Result<std::shared_ptr<const GoalTable>> make(std::shared_ptr<const Catalogue> catalogue,
+                                                       const GoalSettings& settings);
+
+  const GoalSettings& settings() const { return settings_; }
+  const Catalogue& catalogue() const { return *catalogue_; }
+  std::size_t products() const { return prices_.size(); }  // the leading ones that count
+  double price(std::uint32_t product) const { return prices_[product]; }
+  std::size_t indexed() const { return indexed_; }  // documents that a search covers
+
+  std::size_t size() const { return entries_.size(); }
+  Goal goal(std::uint32_t position) const;  // by table position
+  std::uint32_t product(std::uint32_t position) const { return entries_[position].product; }
+  std::uint32_t in_session(std::uint32_t number) const {
+    return order_[number];
+  }  // session number -> position
+  double total_weight() const { return cumulative_.back(); }
+  // The original's choice of a session number: one draw; number 0 never comes, the last one twice as often.
+  std::uint32_t draw(PythonRandom& random) const;
+  // The generator as the original leaves it after loading.
+  const PythonRandom& after_load() const { return after_load_; }
+  // Nouns of a title: the catalogue's table, else the built-in rule (`approximate` is then set).
+  std::vector<std::string> nouns(std::string_view title, bool& approximate) const;
+
+  // Table positions of a split, ascending: "train", "valid" or "test". Goals that share a product or an
+  // instruction share a split, so that no content is in two.
+  const std::vector<std::uint32_t>& split(std::string_view name) const;
+
+ private:
+  struct Entry {
+    std::uint32_t product;
+    std::uint32_t choice;  // combination of options, or human instruction
+    double price_upper;
+    double weight;
+  };
+  GoalTable() = default;
+  void draw_prices(PythonRandom& random);
+  Status add_synthetic(PythonRandom& random);
+  Status add_human(PythonRandom& random);
+  void make_splits();
+
+  std::shared_ptr<const Catalogue> catalogue_;
+  GoalSettings settings_;
+  std::vector<double> prices_;
+  std::size_t indexed_ = 0;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> order_;
+  std::vector<double> cumulative_;  // in session order, with a leading 0
+  PythonRandom after_load_;
+  std::vector<std::uint32_t> train_, valid_, test_;
+};
+
+constexpr double kNoLimit = 1000000;  // price_upper of a goal without a price text
+
+}  // namespace lodestep::webshop
