@@ -1,0 +1,95 @@
+"""Group rollouts and recordings.
+
+    run = lodestep.rollout("sokoban", groups=16, group_size=8, policy="mixed:0.5", seed=0, out="run.db")
+    run = lodestep.open("run.db")                 # the same, from the file
+    run.steps()["reward"]                         # columns: numpy arrays and lists of text
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lodestep import _core
+from lodestep._core import Factory, Turn
+from lodestep.environments import open_environment, random_seed
+
+__all__ = ["Recording", "Turn", "open", "rollout"]
+
+
+class Recording:
+    """Every step of a run, in memory."""
+
+    def __init__(self, core: _core.Recording, seconds: dict[str, float] | None = None) -> None:
+        self._core = core
+        #: Seconds spent by policy, stepping, keys and recording, summed over threads; empty for a file.
+        self.seconds = seconds or {}
+
+    @property
+    def info(self) -> dict[str, str]:
+        """How the run was made: environment, policy, seed and so on."""
+        return self._core.info
+
+    def steps(self) -> dict[str, Any]:
+        """Columns with one entry per step, in (group, member, t) order.
+
+        The situation before the action (`observation`, `admissible`, `key_exact`, `key_relevant`,
+        `key_stage`, `state_hash`, `distance`), the `action`, `valid`, `reward`, and the situation that the
+        action reached (the same names with `next_`).
+        """
+        return self._core.steps()
+
+    def episodes(self) -> dict[str, Any]:
+        """Columns with one entry per episode."""
+        return self._core.episodes()
+
+    def __repr__(self) -> str:
+        return f"<lodestep.Recording {self.info}>"
+
+
+def open(path: str | os.PathLike[str]) -> Recording:  # noqa: A001 - lodestep.open reads well
+    """Reads a recording, also one whose writer was killed."""
+    return Recording(_core.read_recording(os.fspath(path)))
+
+
+def rollout(
+    env: str | Factory,
+    *,
+    data: str | os.PathLike[str] = "",
+    tasks: Sequence[str] | None = None,
+    groups: int = 16,
+    split: str | None = None,
+    group_size: int = 8,
+    max_steps: int | None = None,
+    policy: str | Callable[[Turn], str | None] = "mixed:0.5",
+    seed: int | None = 0,
+    threads: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Recording:
+    """Plays groups of parallel episodes and records every step.
+
+    `policy` is a name as for `lodestep rollout` ("random", "gold", "mixed:E", "script:FILE") or a function
+    from a Turn to the action (None ends that episode). Results do not depend on the number of threads;
+    0 means one per core, or one for a policy written in Python. `seed=None` draws one (see `info`).
+    """
+    factory = open_environment(env, data, **settings) if isinstance(env, str) else env
+    run_seed = random_seed() if seed is None else seed
+    first = factory.splits[0] if split is None else split
+    chosen = list(tasks) if tasks is not None else _core.draw_tasks(factory, first, groups, run_seed)
+    budget = factory.default_max_steps if max_steps is None else max_steps
+    named = isinstance(policy, str)
+    if threads == 0:
+        threads = (os.cpu_count() or 1) if named else 1
+    info = {
+        "env": factory.name,
+        "env_version": str(factory.version),
+        "data_digest": factory.data_digest,
+        "policy": policy if isinstance(policy, str) else f"python:{getattr(policy, '__qualname__', policy)}",
+        "seed": str(run_seed),
+        "group_size": str(group_size),
+        "max_steps": str(budget),
+    }
+    plan = _core.RolloutPlan(chosen, group_size, budget, run_seed, threads)
+    return Recording(*_core.rollout(factory, plan, policy, info, None if out is None else os.fspath(out)))
