@@ -6,3 +6,4 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 scripts/build.sh release
 ctest --test-dir build --output-on-failure --parallel "$(nproc)"
+scripts/python-tests.sh

@@ -12,6 +12,8 @@ import pytest
 
 import lodestep
 
+NAMES = [row["name"] for row in lodestep.environments()]
+
 
 def columns_equal(a: dict, b: dict) -> bool:
     def equal(x, y) -> bool:
@@ -124,3 +126,12 @@ def test_the_program_in_this_process() -> None:
     assert run.stdout.split() == [str(i) for i in range(10)]
     run = subprocess.run([sys.executable, "-m", "lodestep", "--version"], capture_output=True, text=True)
     assert lodestep.__version__ in run.stdout
+
+
+@pytest.mark.skipif("sokoban" not in NAMES, reason="sokoban is not registered in this build")
+def test_the_demo_runs_the_main_job(tmp_path: Path) -> None:
+    words = ["demo", "--groups", "2", "--group-size", "3", "--out", str(tmp_path / "demo.db")]
+    run = subprocess.run([sys.executable, "-m", "lodestep", *words], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert "2 x 3 episodes of sokoban" in run.stdout
+    assert len(lodestep.open(tmp_path / "demo.db").episodes()["member"]) == 6
