@@ -17,7 +17,7 @@ def main() -> int:
     words = sys.argv[1:]
     if words[:1] != ["demo"]:
         return _core.run_program(words)
-    words = ["rollout", "sokoban", "--groups", "16", "--group-size", "8", *words[1:]]
+    words = ["rollout", "sokoban", *words[1:]]
     if not any(word.split("=")[0] in ("--out", "--resume", "--help") for word in words):
         words += ["--out", os.path.join(tempfile.mkdtemp(prefix="lodestep-demo-"), "run.db")]
     return _core.run_program(words)
