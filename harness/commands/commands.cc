@@ -13,6 +13,7 @@ const std::vector<Command>& commands() {
       {"play", "plays an environment at the terminal or over JSON lines", &run_play},
       {"rollout", "runs groups of episodes, recorded and credited", &run_rollout},
       {"report", "shows a recording", &run_report},
+      {"bench", "measures our own speed", &run_bench},
       {"export", "writes the steps of a recording", &run_export},
       {"credit", "gives recorded steps their advantages", &run_credit},
       {"match", "gives observations the keys of their states, and measures matchers", &run_match},

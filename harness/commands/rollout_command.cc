@@ -285,7 +285,9 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
                         options.environment.name, options.policy, plan.max_steps)
          << to_text(summary) << times_text(*times, *credit) << "\nrecorded in " << out << ". Look further:\n"
          << "  lodestep report " << out << "\n  lodestep export " << out << " --format csv --out steps.csv\n"
-         << "  lodestep play " << options.environment.name << " --task " << plan.tasks.front() << '\n';
+         << "  lodestep play " << options.environment.name
+         << (options.environment.data.empty() ? "" : " --data " + options.environment.data) << " --task "
+         << plan.tasks.front() << '\n';
   return 0;
 }
 
