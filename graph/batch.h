@@ -36,7 +36,7 @@ struct Step {
   double energy = 0;                  // sum over the step's tokens of 1 - 2 pi + sum pi^2
   double answer_logprob[2] = {0, 0};  // log-likelihood of the known answer before and after the step
   std::int32_t tokens = 1;            // generated tokens; 0 = nothing was generated, so no advantage
-  std::int32_t turns_left = 0;        // before the step; 0 = derive from the longest episode of the task
+  std::int32_t turns_left = 0;        // before the step; 0 = derive from the turn limit
   bool reward_known = true;           // false: not available, which is not 0
   bool episode_reward_known = true;
   bool valid = true;   // the action was understood and applicable

@@ -8,6 +8,9 @@ namespace lodestep::graph {
 // The preset of estimators whose defaults already are the released code's.
 inline const std::pair<std::string, Settings> kReleased{"released", {}};
 
+Estimator evihb();
+Estimator evih();
+Estimator evi();
 Estimator graphgpo();
 Estimator gigpo();
 Estimator hgpo();

@@ -101,10 +101,7 @@ Status run(const Work& work, Credit& credit) {
     credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
   }
   combine(work, g.step_weight, g.episode_weight, credit);
-  credit.node = std::move(graph.node);
-  credit.next_node = std::move(graph.next_node);
-  credit.graphs = std::move(graph.tasks);
-  credit.summary.successes = graph.successes;
+  take_graph(graph, credit);
   return {};
 }
 

@@ -192,4 +192,11 @@ Result<GroupGraph> build_graphs(const Work& work, SuccessRule rule, Costs costs)
   return out;
 }
 
+void take_graph(GroupGraph& graph, Credit& credit) {
+  credit.node = std::move(graph.node);
+  credit.next_node = std::move(graph.next_node);
+  credit.graphs = std::move(graph.tasks);
+  credit.summary.successes = graph.successes;
+}
+
 }  // namespace lodestep::graph

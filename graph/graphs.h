@@ -35,4 +35,7 @@ std::vector<Id> next_states(const Work& work, SuccessRule rule, Id& goal);
 // Fails when the matcher does.
 Result<GroupGraph> build_graphs(const Work& work, SuccessRule rule, Costs costs);
 
+// Moves the graph's columns into the answer.
+void take_graph(GroupGraph& graph, Credit& credit);
+
 }  // namespace lodestep::graph

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/pair_numbers.h"
+
 namespace lodestep::graph {
 namespace {
 
@@ -10,8 +12,8 @@ constexpr std::size_t kBlock = 16;  // tasks or groups handed to a thread at a t
 
 }  // namespace
 
-std::vector<OptionSpec> penalty_options() {
-  return {{"penalty_coef", "0.1", "what an invalid action costs; null or 0 for nothing", {}},
+std::vector<OptionSpec> penalty_options(const std::string& coef) {
+  return {{"penalty_coef", coef, "what an invalid action costs; null or 0 for nothing", {}},
           {"penalty_on", "both", "where it is taken off", {"both", "step", "episode", "none"}}};
 }
 
@@ -133,20 +135,10 @@ std::vector<Id> number_groups(const Work& work, std::span<const Id> key) {
 }
 
 std::vector<Id> pair_groups(const Work& work, std::span<const Id> key, std::span<const Id> second) {
-  std::vector<std::uint64_t> pairs;
-  const auto pair_of = [&](std::size_t row) {
-    return (static_cast<std::uint64_t>(key[row]) << 32) | static_cast<std::uint32_t>(second[row]);
-  };
-  const auto taken = [&](std::size_t row) { return key[row] != kNone && second[row] != kNone; };
-  for (std::size_t row = 0; row < work.rows(); ++row) {
-    if (taken(row)) pairs.push_back(pair_of(row));
-  }
-  std::sort(pairs.begin(), pairs.end());
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  PairNumbers pairs(work.rows());
   std::vector<Id> number(work.rows(), kNone);
   for (std::size_t row = 0; row < work.rows(); ++row) {
-    if (!taken(row)) continue;
-    number[row] = static_cast<Id>(std::lower_bound(pairs.begin(), pairs.end(), pair_of(row)) - pairs.begin());
+    if (key[row] != kNone && second[row] != kNone) number[row] = pairs.of(key[row], second[row]);
   }
   return number_groups(work, number);
 }
@@ -185,6 +177,52 @@ std::vector<double> discounted_returns(const Work& work, double gamma) {
     }
   }
   return returns;
+}
+
+std::vector<OptionSpec> turns_options() {
+  return {{"max_steps", "0", "turn limit of an episode; 0: the longest episode of the batch", {}}};
+}
+
+Result<std::vector<std::int32_t>> turns_left(const Work& work, std::int64_t max_steps) {
+  std::size_t longest = 0;
+  for (std::size_t e = 0; e < work.episodes(); ++e)
+    longest = std::max(longest, work.rows_of_episode[e].size());
+  const auto limit =
+      static_cast<std::int32_t>(max_steps > 0 ? max_steps : static_cast<std::int64_t>(longest));
+  std::vector<std::int32_t> turns(work.rows(), 0);
+  for (std::size_t e = 0; e < work.episodes(); ++e) {
+    const std::span<const Row> rows = work.rows_of_episode[e];
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::int32_t given = work.batch.turns_left.empty() ? 0 : work.batch.turns_left[rows[i]];
+      const std::int32_t left = given > 0 ? given : limit - static_cast<std::int32_t>(i);
+      if (left < 1 || left > 1'000'000) {
+        return Error{ErrorCode::kInvalidArgument,
+                     "turns left before a step must be from 1 to 1000000, not " + std::to_string(left),
+                     "row " + std::to_string(rows[i]),
+                     "give turns_left, or a max_steps that fits the longest episode"};
+      }
+      turns[rows[i]] = left;
+    }
+  }
+  return turns;
+}
+
+std::vector<OptionSpec> scale_options() {
+  return {
+      {"scale", "none", "rms: divide by the root mean square of the batch's advantages", {"none", "rms"}}};
+}
+
+void divide_by_rms(std::span<double> x) {
+  double squares = 0;
+  std::size_t count = 0;
+  for (double value : x) {
+    if (std::isnan(value)) continue;
+    squares += value * value;
+    ++count;
+  }
+  if (squares == 0) return;
+  const double rms = std::sqrt(squares / static_cast<double>(count));
+  for (double& value : x) value /= rms;
 }
 
 void combine(const Work& work, double step_weight, double episode_weight, Credit& credit) {

@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graph/statistics.h"
@@ -21,7 +22,7 @@ struct Penalty {
   double coef = 0;
   bool on_step = true, on_episode = true;
 };
-std::vector<OptionSpec> penalty_options();  // penalty_coef, penalty_on
+std::vector<OptionSpec> penalty_options(const std::string& coef = "0.1");  // penalty_coef, penalty_on
 Penalty read_penalty(OptionReader& read);
 
 // Which votes an episode statistic counts.
@@ -60,6 +61,15 @@ std::vector<double> group_advantages(const Work& work, std::span<const Id> group
 std::vector<double> discounted_returns(const Work& work, double gamma);
 // Takes the penalty off x in rows with an invalid action.
 void penalise(const Work& work, double coef, std::span<double> x);
+
+// Turns left before each step (at least 1): as recorded, else from the turn limit and the step's place in its
+// episode. Fails where an episode is longer than the limit.
+std::vector<OptionSpec> turns_options();  // max_steps
+Result<std::vector<std::int32_t>> turns_left(const Work& work, std::int64_t max_steps);
+
+// Divides by the root mean square over the batch, the only scaling that training needs here.
+std::vector<OptionSpec> scale_options();  // scale
+void divide_by_rms(std::span<double> x);
 
 // advantage = weighted sum of the parts that are there. Rows without tokens get 0 in each part.
 void combine(const Work& work, double step_weight, double episode_weight, Credit& credit);
