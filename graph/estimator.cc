@@ -11,8 +11,18 @@ namespace {
 // The one list, in the order of the documentation.
 const std::vector<Estimator>& all() {
   static const std::vector<Estimator> kAll{
-      graphgpo(),   gigpo(), hgpo(),         grpo(),
-      grpo_passk(), rloo(),  episode_norm(), reinforce_plus_plus_baseline()};
+      evihb(),
+      evih(),
+      evi(),
+      graphgpo(),
+      gigpo(),
+      hgpo(),
+      grpo(),
+      grpo_passk(),
+      rloo(),
+      episode_norm(),
+      reinforce_plus_plus_baseline(),
+  };
   return kAll;
 }
 

@@ -93,7 +93,8 @@ void compare(const std::string& estimator, const Settings& settings, const std::
     INFO(estimator << " with " << threads << " threads");
     const auto credit =
         graph::estimate({.estimator = estimator, .settings = settings, .threads = threads}, as_batch(steps));
-    REQUIRE(credit.status().ok());
+    INFO((credit.ok() ? "" : to_string(credit.error())));
+    REQUIRE(credit.ok());
     REQUIRE(credit->advantage.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {
       INFO("row " << i);
