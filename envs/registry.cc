@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "envs/alfworld_bridge/alfworld_env.h"
 #include "envs/dummy/dummy_env.h"
 #include "envs/factory.h"
 #include "envs/sokoban/sokoban_env.h"
@@ -10,6 +11,7 @@ namespace lodestep {
 
 const std::vector<EnvType>& environment_types() {
   static const std::vector<EnvType> types{
+      alfworld::env_type(),
       dummy::env_type(),
       sokoban::env_type(),
   };
