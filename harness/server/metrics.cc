@@ -1,0 +1,96 @@
+#include "harness/server/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "harness/server/limits.h"
+
+namespace lodestep::harness {
+
+std::size_t default_max_sessions() {
+  const double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  return std::clamp<std::size_t>(static_cast<std::size_t>(bytes / 2 / 100e3), 1000, 100000);
+}
+
+namespace {
+
+// Counters of one family by their one or two label values, found without building label maps each time.
+class CounterTable {
+ public:
+  CounterTable(prometheus::Registry& registry, const char* name, const char* help, std::vector<const char*> labels)
+      : family_(prometheus::BuildCounter().Name(name).Help(help).Register(registry)), labels_(std::move(labels)) {}
+
+  void add(const std::string& first, const std::string& second = {}, double amount = 1) {
+    const std::lock_guard lock(mutex_);
+    prometheus::Counter*& counter = counters_[{first, second}];
+    if (counter == nullptr) {
+      std::map<std::string, std::string> values{{labels_[0], first}};
+      if (labels_.size() > 1) values[labels_[1]] = second;
+      counter = &family_.Add(values);
+    }
+    counter->Increment(amount);
+  }
+
+ private:
+  prometheus::Family<prometheus::Counter>& family_;
+  std::vector<const char*> labels_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, std::string>, prometheus::Counter*> counters_;
+};
+
+}  // namespace
+
+struct Metrics::Impl {
+  prometheus::Registry registry;
+  CounterTable resets{registry, "lodestep_resets_total", "episodes started", {"env"}};
+  CounterTable steps{registry, "lodestep_steps_total", "steps played", {"env"}};
+  CounterTable step_seconds{registry, "lodestep_step_seconds_total", "seconds spent in steps", {"env"}};
+  CounterTable episodes{registry, "lodestep_episodes_total", "episodes ended", {"env", "end"}};
+  CounterTable requests{registry, "lodestep_http_requests_total", "HTTP requests answered", {"dialect", "status"}};
+  CounterTable refusals{registry, "lodestep_refusals_total", "requests refused by a limit", {"reason"}};
+  struct Reading {
+    prometheus::Gauge* gauge;
+    std::function<double()> value;
+  };
+  std::mutex mutex;
+  std::vector<Reading> readings;
+};
+
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::count_reset(const std::string& environment) { impl_->resets.add(environment); }
+void Metrics::count_step(const std::string& environment, double seconds) {
+  impl_->steps.add(environment);
+  impl_->step_seconds.add(environment, {}, seconds);
+}
+void Metrics::count_episode(const std::string& environment, const char* end) { impl_->episodes.add(environment, end); }
+void Metrics::count_request(const std::string& dialect, int status) {
+  impl_->requests.add(dialect, std::to_string(status));
+}
+void Metrics::count_refusal(const char* reason) { impl_->refusals.add(reason); }
+
+void Metrics::set_gauge(const std::string& name, const std::string& help, std::function<double()> value) {
+  prometheus::Gauge& gauge = prometheus::BuildGauge().Name(name).Help(help).Register(impl_->registry).Add({});
+  const std::lock_guard lock(impl_->mutex);
+  impl_->readings.push_back({&gauge, std::move(value)});
+}
+
+std::string Metrics::text() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    for (const Impl::Reading& reading : impl_->readings) reading.gauge->Set(reading.value());
+  }
+  return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
+}
+
+}  // namespace lodestep::harness

@@ -1,0 +1,258 @@
+// /v1/groups: G tasks x n members made in one call, stepped in one message.
+#include <rapidjson/document.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "harness/internal/json.h"
+#include "harness/runner.h"
+#include "harness/server/groups.h"
+#include "harness/server/internal/json_text.h"
+#include "harness/server/internal/native_parts.h"
+#include "harness/server/internal/situation.h"
+
+namespace lodestep::harness {
+namespace {
+
+constexpr std::uint64_t kMaxWhole = ~std::uint64_t{0};
+
+// The members' situations as columns, one entry per member.
+class Columns {
+ public:
+  void add(const Session& session, const StepResult& result) {
+    const Environment& environment = session.episode.environment();
+    append(observations_, json_quote(result.observation.text));
+    append(actions_, json_array(environment.admissible_actions()));
+    append(keys_, json_quote(environment.state_keys().exact));
+    append(rewards_, reward_json(result.reward));
+    append(dones_, flag(is_done(session, result)));
+    append(terminated_, flag(result.done()));
+    append(truncated_, flag(session.episode.truncated()));
+    append(valid_, flag(result.action_valid));
+    append(counts_, std::to_string(session.episode.steps()));
+    append(errors_, "null");
+  }
+  // A member that could not be played.
+  void add_error(const std::string& message) {
+    for (std::string* column : {&observations_, &actions_, &keys_, &rewards_, &terminated_, &truncated_, &valid_, &counts_}) {
+      append(*column, "null");
+    }
+    append(dones_, "true");
+    append(errors_, json_quote(message));
+    failed_ = true;
+  }
+  void put(JsonObject& out) const {
+    out.raw("observations", "[" + observations_ + "]")
+        .raw("available_actions", "[" + actions_ + "]")
+        .raw("state_keys", "[" + keys_ + "]")
+        .raw("rewards", "[" + rewards_ + "]")
+        .raw("dones", "[" + dones_ + "]")
+        .raw("terminated", "[" + terminated_ + "]")
+        .raw("truncated", "[" + truncated_ + "]")
+        .raw("action_valid", "[" + valid_ + "]")
+        .raw("step_counts", "[" + counts_ + "]");
+    if (failed_) out.raw("errors", "[" + errors_ + "]");
+  }
+
+ private:
+  static const char* flag(bool value) { return value ? "true" : "false"; }
+  static void append(std::string& column, std::string_view value) {
+    if (!column.empty()) column += ',';
+    column += value;
+  }
+  std::string observations_, actions_, keys_, rewards_, dones_, terminated_, truncated_, valid_, counts_, errors_;
+  bool failed_ = false;
+};
+
+struct GroupWish {
+  const HostedEnvironment* environment = nullptr;
+  std::vector<std::string> tasks;
+  std::uint64_t seed = 0;
+  std::size_t group_size = 1;
+  std::size_t max_steps = 0;
+};
+
+// Starts one member at its group's task; all members of a group must start in the same state.
+Status start_member(Service& service, const GroupSet& set, std::size_t g, const GroupWish& wish,
+                    const std::shared_ptr<Session>& member, std::optional<Hash128>& start, Columns& columns) {
+  const Lease session(member, service.pool().clock());
+  session->group = set.id + "/" + std::to_string(g);
+  session->choice = {wish.seed, "", {}, wish.tasks[g]};
+  const Result<StepResult> first = service.reset(*session, session->choice, "");
+  if (!first) return first.error();
+  const Hash128 hash = session->episode.environment().true_state_hash();
+  if (start && *start != hash) {
+    return Error{ErrorCode::kUnsupported, "the members of a group start in different states", wish.tasks[g], ""};
+  }
+  start = hash;
+  columns.add(*session, *first);
+  return {};
+}
+
+// Makes all sessions, or none.
+Result<std::shared_ptr<GroupSet>> make_groups(const Call& call, const GroupWish& wish, Columns& columns) {
+  Service& service = call.service;
+  auto set = std::make_shared<GroupSet>();
+  set->id = random_id();
+  set->tasks = wish.tasks;
+  const auto undo = [&](const Error& error) {
+    for (const auto& member : set->members) service.pool().close(member->id);
+    return error;
+  };
+  for (std::size_t g = 0; g < wish.tasks.size(); ++g) {
+    std::optional<Hash128> start;
+    for (std::size_t m = 0; m < wish.group_size; ++m) {
+      Result<std::shared_ptr<Session>> opened = service.pool().open({*wish.environment, call.request.client, wish.max_steps});
+      if (!opened) return undo(opened.error());
+      set->members.push_back(*opened);
+      const Status started = start_member(service, *set, g, wish, *opened, start, columns);
+      if (!started) return undo(started.error());
+    }
+  }
+  service.groups().add(set);
+  return set;
+}
+
+HttpResponse create_groups(const Call& call) {
+  Body body(call.request.body, {"env", "tasks", "split", "count", "seed", "group_size", "max_steps"});
+  const Limits& limits = call.service.limits();
+  GroupWish wish;
+  const std::string name = body.text("env").value_or(call.environment.name);
+  wish.environment = call.service.find_environment(name);
+  wish.seed = body.whole("seed", 0, kMaxWhole).value_or(0);
+  wish.group_size = static_cast<std::size_t>(body.whole("group_size", 1, limits.batch_sessions).value_or(1));
+  const std::optional<std::uint64_t> max_steps = body.whole("max_steps", 0, limits.max_steps);
+  const std::optional<std::vector<std::string>> tasks = body.texts("tasks");
+  const std::optional<std::string> split = body.text("split");
+  const std::optional<std::uint64_t> count = body.whole("count", 1, limits.batch_sessions);
+  if (body.ok() && tasks.has_value() == count.has_value()) {
+    body.refuse("name either 'tasks' (a list of ids) or 'count' (with 'split' and 'seed')");
+  }
+  if (body.ok() && tasks && tasks->empty()) body.refuse("'tasks' is empty");
+  if (!body.ok()) return body.refusal();
+  if (call.service.draining()) return native_error(503, "STOPPING", "the server is stopping and takes no new sessions");
+  if (wish.environment == nullptr) {
+    return native_error(404, "NO_ENVIRONMENT", "this server has no environment '" + name.substr(0, 100) + "'; see /v1/envs");
+  }
+  wish.max_steps = max_steps ? static_cast<std::size_t>(*max_steps) : wish.environment->max_steps;
+  const EnvFactory& factory = *wish.environment->factory;
+  if (tasks) {
+    wish.tasks = *tasks;
+  } else {
+    Result<std::vector<std::string>> drawn =
+        draw_tasks(factory, split.value_or(factory.splits().front()), static_cast<std::size_t>(*count), wish.seed);
+    if (!drawn) return native_error(drawn.error());
+    wish.tasks = std::move(*drawn);
+  }
+  if (wish.tasks.size() * wish.group_size > limits.batch_sessions) {
+    return native_error(400, "BAD_REQUEST", std::to_string(wish.tasks.size()) + " x " + std::to_string(wish.group_size) +
+                                                " sessions are more than one request may make (limit batch_sessions = " +
+                                                std::to_string(limits.batch_sessions) + ")");
+  }
+  Columns columns;
+  const Result<std::shared_ptr<GroupSet>> made = make_groups(call, wish, columns);
+  if (!made) {
+    if (made.error().code != ErrorCode::kUnavailable) return native_error(made.error());
+    call.service.metrics().count_refusal("capacity");
+    return native_error(503, "CAPACITY_REACHED", error_reason(made.error()));
+  }
+  const GroupSet& set = **made;
+  std::vector<std::string> groups;
+  for (std::size_t g = 0; g < set.tasks.size(); ++g) {
+    std::vector<std::string> ids;
+    for (std::size_t m = 0; m < wish.group_size; ++m) ids.push_back(set.members[g * wish.group_size + m]->id);
+    groups.push_back(JsonObject().text("task", set.tasks[g]).raw("sessions", json_array(ids)).end());
+  }
+  JsonObject out;
+  out.text("group_set_id", set.id).text("env", name).count("seed", wish.seed).raw("groups", json_list(groups));
+  columns.put(out);
+  return json_response(201, out.end());
+}
+
+HttpResponse no_group(const std::string& id) {
+  return native_error(404, "NO_GROUP", "there is no group " + id.substr(0, 100));
+}
+
+HttpResponse step_group(const Call& call) {
+  Body body(call.request.body, {"actions", "step_id"});
+  const std::optional<std::vector<std::string>> actions = body.texts("actions");
+  const std::uint64_t step_id = body.whole("step_id", 1, kMaxWhole).value_or(0);
+  if (body.ok() && !actions) body.refuse("a group step needs the list 'actions'");
+  if (!body.ok()) return body.refusal();
+  const std::shared_ptr<GroupSet> set = call.service.groups().find(call.captured[0]);
+  if (!set) return no_group(call.captured[0]);
+  const std::lock_guard lock(set->mutex);
+  if (actions->size() != set->members.size()) {
+    return native_error(400, "BAD_REQUEST", "'actions' has " + std::to_string(actions->size()) + " entries for " +
+                                                std::to_string(set->members.size()) + " members");
+  }
+  if (step_id != 0 && step_id == set->step_id) return json_response(200, set->step_reply);
+  if (step_id != 0 && step_id != set->step_id + 1) {
+    return native_error(409, "STEP_ID_CONFLICT", "step_id " + std::to_string(step_id) + " does not follow the last one: expected " +
+                                                     std::to_string(set->step_id + 1));
+  }
+  Columns columns;
+  for (std::size_t i = 0; i < set->members.size(); ++i) {
+    const Lease session(set->members[i], call.service.pool().clock());
+    if (session->closed) {
+      columns.add_error("the session is closed");
+      continue;
+    }
+    if (!session->episode.started()) {
+      columns.add_error("no episode is running");
+      continue;
+    }
+    const Result<StepResult> result = call.service.step(*session, (*actions)[i]);
+    if (result) {
+      columns.add(*session, *result);
+    } else {
+      columns.add_error(error_reason(result.error()));
+    }
+  }
+  JsonObject out;
+  out.text("group_set_id", set->id);
+  if (step_id != 0) out.count("step_id", step_id);
+  columns.put(out);
+  std::string reply = out.end();
+  if (step_id != 0) {
+    set->step_id = step_id;
+    set->step_reply = reply;
+  }
+  return json_response(200, std::move(reply));
+}
+
+HttpResponse show_group(const Call& call) {
+  const std::shared_ptr<GroupSet> set = call.service.groups().find(call.captured[0]);
+  if (!set) return no_group(call.captured[0]);
+  const std::lock_guard lock(set->mutex);
+  std::vector<std::string> ids;
+  for (const auto& member : set->members) ids.push_back(member->id);
+  return json_response(200, JsonObject()
+                                .text("group_set_id", set->id)
+                                .raw("tasks", json_array(set->tasks))
+                                .raw("sessions", json_array(ids))
+                                .count("step_id", set->step_id)
+                                .end());
+}
+
+HttpResponse delete_group(const Call& call) {
+  if (!call.service.groups().close(call.captured[0])) return no_group(call.captured[0]);
+  return json_response(200, JsonObject().boolean("closed", true).end());
+}
+
+}  // namespace
+
+std::vector<Route> group_routes() {
+  return {
+      {"POST", "/groups", &create_groups},
+      {"GET", "/groups/{id}", &show_group},
+      {"DELETE", "/groups/{id}", &delete_group},
+      {"POST", "/groups/{id}/step", &step_group},
+  };
+}
+
+}  // namespace lodestep::harness

@@ -1,0 +1,652 @@
+// The OpenEnv dialect: HTTP routes, the WebSocket /ws with its error codes, task routes.
+#include <rapidjson/document.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "harness/internal/json.h"
+#include "harness/server/internal/dialects.h"
+#include "harness/server/internal/json_text.h"
+#include "harness/server/internal/mcp.h"
+#include "harness/server/internal/situation.h"
+#include "harness/server/internal/task_fields.h"
+
+namespace lodestep::harness {
+namespace {
+
+using Problems = std::vector<FieldProblem>;
+
+constexpr std::size_t kHttpNameLimit = 255;        // code points of episode_id and request_id over HTTP
+constexpr std::size_t kSocketNameLimit = 64 << 10;  // bytes of episode_id over a WebSocket
+
+HttpResponse openenv_error(int status, std::string_view, std::string_view message) {
+  return json_response(status, JsonObject().text("detail", message).end());
+}
+
+HttpResponse unprocessable(const Problems& problems, const std::vector<std::string>& location) {
+  return json_response(422, JsonObject().raw("detail", problems_json(problems, location)).end());
+}
+
+std::string reason(const Error& error) {
+  return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint);
+}
+
+std::size_t code_points(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string title(const std::string& name) {
+  std::string out = name;
+  if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
+  return out;
+}
+
+// What a client may send as an action.
+struct Action {
+  std::string command;
+  enum class Kind { kCommand, kListTools, kCallTool } kind = Kind::kCommand;
+  std::string tool;
+  const rapidjson::Value* arguments = nullptr;
+};
+
+Problems read_action(const rapidjson::Value& value, Action& action) {
+  if (!value.IsObject()) {
+    return {{"model_attributes_type", "", "Input should be a valid dictionary", shown_input(value)}};
+  }
+  const std::optional<std::string> type = text_member(value, "type");
+  const bool is_call = type == "call_tool";
+  if (is_call || type == "list_tools") {
+    action.kind = is_call ? Action::Kind::kCallTool : Action::Kind::kListTools;
+  }
+  Problems problems;
+  bool has_command = false;
+  bool has_tool = false;
+  for (const auto& [name, member] : value.GetObject()) {
+    const std::string_view key(name.GetString(), name.GetStringLength());
+    if (key == "metadata") {
+      if (!member.IsObject() && !member.IsNull()) {
+        problems.push_back({"dict_type", "metadata", "Input should be a valid dictionary", shown_input(member)});
+      }
+    } else if (action.kind == Action::Kind::kCommand && key == "command") {
+      has_command = true;
+      if (member.IsString()) {
+        action.command.assign(member.GetString(), member.GetStringLength());
+      } else {
+        problems.push_back({"string_type", "command", "Input should be a valid string", shown_input(member)});
+      }
+    } else if (action.kind != Action::Kind::kCommand && key == "type") {
+    } else if (is_call && key == "tool_name" && member.IsString()) {
+      has_tool = true;
+      action.tool.assign(member.GetString(), member.GetStringLength());
+    } else if (is_call && key == "arguments" && member.IsObject()) {
+      action.arguments = &member;
+    } else {
+      problems.push_back({"extra_forbidden", std::string(key.substr(0, 100)), "Extra inputs are not permitted", shown_input(member)});
+    }
+  }
+  if (action.kind == Action::Kind::kCommand && !has_command) {
+    problems.push_back({"missing", "command", "Field required", shown_input(value)});
+  }
+  if (is_call && !has_tool) problems.push_back({"missing", "tool_name", "Field required", shown_input(value)});
+  return problems;
+}
+
+std::string tool_result(const Session& session, const std::string& observation) {
+  return JsonObject()
+      .raw("observation", observation)
+      .raw("reward", reward_json(session.last_reward))
+      .boolean("done", session.episode.started() && session.episode.ended())
+      .end();
+}
+
+// Plays one action; the value is the result object.
+Result<std::string> play_action(Service& service, Session& session, const Action& action) {
+  if (action.kind == Action::Kind::kListTools) {
+    return tool_result(session, JsonObject().raw("tools", tools_json("input_schema")).end());
+  }
+  if (action.kind == Action::Kind::kCallTool) {
+    const rapidjson::Value none(rapidjson::kObjectType);
+    const Result<std::string> answer =
+        call_tool(action.tool, action.arguments ? *action.arguments : none, service, session);
+    JsonObject observation;
+    observation.text("tool_name", action.tool);
+    if (answer) {
+      observation.raw("result", *answer).null("error");
+    } else {
+      const char* type = answer.error().code == ErrorCode::kNotFound          ? "tool_not_found"
+                         : answer.error().code == ErrorCode::kInvalidArgument ? "invalid_args"
+                                                                              : "execution_error";
+      observation.null("result").raw(
+          "error", JsonObject().text("error_type", type).text("message", reason(answer.error())).end());
+    }
+    return tool_result(session, observation.end());
+  }
+  if (!session.episode.started()) {
+    return Error{ErrorCode::kInvalidArgument, "no episode is running: send a reset first", "", ""};
+  }
+  const Result<StepResult> result = service.step(session, action.command);
+  if (!result) return result.error();
+  return result_json(session, *result);
+}
+
+std::string state_json(const Session& session) {
+  const Episode& episode = session.episode;
+  JsonObject out;
+  if (episode.started()) {
+    out.text("episode_id", session.episode_id)
+        .count("step_count", episode.steps())
+        .text("session_id", session.id)
+        .text("task_id", episode.task().id)
+        .count("seed", episode.task().seed)
+        .boolean("done", episode.ended())
+        .boolean("truncated", episode.truncated());
+  } else {
+    out.null("episode_id").count("step_count", 0).text("session_id", session.id);
+  }
+  return out.end();
+}
+
+// ---- HTTP ----
+
+// The body as an object. An absent body is an empty object where that is allowed.
+std::optional<HttpResponse> read_body(const HttpRequest& request, bool required, rapidjson::Document& body) {
+  if (trim(request.body).empty() && !required) {
+    body.SetObject();
+    return std::nullopt;
+  }
+  if (trim(request.body).empty()) return unprocessable({{"missing", "", "Field required", "null"}}, {"body"});
+  Result<rapidjson::Document> parsed = parse_json(request.body, "");
+  if (!parsed) return unprocessable({{"json_invalid", "", reason(parsed.error()), "{}"}}, {"body"});
+  body.Swap(*parsed);
+  if (body.IsNull() && !required) body.SetObject();
+  if (!body.IsObject()) {
+    return unprocessable({{"model_attributes_type", "", "Input should be a valid dictionary", shown_input(body)}}, {"body"});
+  }
+  return std::nullopt;
+}
+
+// A text member of bounded length; absent and null are fine.
+void check_name(const rapidjson::Value& object, const char* name, std::size_t limit, std::string& target, Problems& problems) {
+  const auto found = object.FindMember(name);
+  if (found == object.MemberEnd() || found->value.IsNull()) return;
+  if (!found->value.IsString()) {
+    problems.push_back({"string_type", name, "Input should be a valid string", shown_input(found->value)});
+    return;
+  }
+  target.assign(found->value.GetString(), found->value.GetStringLength());
+  if (code_points(target) > limit) {
+    problems.push_back({"string_too_long", name, "String should have at most " + std::to_string(limit) + " characters",
+                        shown_input(found->value)});
+  }
+}
+
+HttpResponse reset(const Call& call) {
+  rapidjson::Document body;
+  if (auto refused = read_body(call.request, false, body)) return *refused;
+  TaskChoice choice;
+  std::string episode_id;
+  Problems problems = read_choice(body, choice);
+  check_name(body, "episode_id", kHttpNameLimit, episode_id, problems);
+  if (!problems.empty()) return unprocessable(problems, {"body"});
+  Session session(random_id(), call.environment, call.environment.max_steps, call.request.client);
+  const Result<StepResult> first = call.service.reset(session, choice, episode_id);
+  if (!first) return openenv_error(400, "", reason(first.error()));
+  return json_response(200, result_json(session, *first));
+}
+
+HttpResponse step(const Call& call) {
+  rapidjson::Document body;
+  if (auto refused = read_body(call.request, true, body)) return *refused;
+  Problems problems;
+  const auto value = body.FindMember("action");
+  if (value == body.MemberEnd()) problems.push_back({"missing", "action", "Field required", shown_input(body)});
+  if (const auto limit = body.FindMember("timeout_s"); limit != body.MemberEnd() && !limit->value.IsNull()) {
+    if (!limit->value.IsNumber()) {
+      problems.push_back({"float_type", "timeout_s", "Input should be a valid number", shown_input(limit->value)});
+    } else if (!(limit->value.GetDouble() > 0)) {
+      problems.push_back({"greater_than", "timeout_s", "Input should be greater than 0", shown_input(limit->value)});
+    }
+  }
+  std::string request_id;
+  check_name(body, "request_id", kHttpNameLimit, request_id, problems);
+  if (!problems.empty()) return unprocessable(problems, {"body"});
+  Action action;
+  problems = read_action(value->value, action);
+  if (!problems.empty()) return unprocessable(problems, {"body", "action"});
+  // As in the reference server, each HTTP request has an environment of its own: here a fixed first episode.
+  Session session(random_id(), call.environment, call.environment.max_steps, call.request.client);
+  const Result<StepResult> first = call.service.reset(session, {.seed = 0, .split = {}, .index = {}, .task_id = {}}, "");
+  if (!first) return openenv_error(503, "", reason(first.error()));
+  const Result<std::string> result = play_action(call.service, session, action);
+  if (!result) return openenv_error(503, "", reason(result.error()));
+  return json_response(200, *result);
+}
+
+HttpResponse state(const Call&) { return json_response(200, JsonObject().null("episode_id").count("step_count", 0).end()); }
+
+HttpResponse health(const Call&) { return json_response(200, R"({"status":"healthy"})"); }
+
+HttpResponse metadata(const Call& call) {
+  return json_response(200, JsonObject()
+                                .text("name", call.environment.name)
+                                .text("description", call.environment.summary)
+                                .text("version", std::to_string(call.environment.factory->version()) + ".0")
+                                .null("readme_content")
+                                .null("author")
+                                .null("documentation_url")
+                                .end());
+}
+
+constexpr std::string_view kObservationSchema =
+    R"("type":"object","required":["text","available_actions","state_key"],"properties":{)"
+    R"("text":{"type":"string"},"available_actions":{"type":"array","items":{"type":"string"}},)"
+    R"("state_key":{"type":"string"},"terminated":{"type":"boolean"},"truncated":{"type":"boolean"},)"
+    R"("image":{"type":"object"},"reward":{"anyOf":[{"type":"number"},{"type":"null"}]},"done":{"type":"boolean"},)"
+    R"("metadata":{"type":"object"}},"additionalProperties":true})";
+
+constexpr std::string_view kStateSchema =
+    R"("type":"object","properties":{"episode_id":{"anyOf":[{"type":"string"},{"type":"null"}]},)"
+    R"("step_count":{"type":"integer","minimum":0}},"additionalProperties":true})";
+
+HttpResponse schema(const Call& call) {
+  const std::string name = title(call.environment.name);
+  return json_response(
+      200,
+      JsonObject()
+          .raw("action", "{\"title\":\"" + name +
+                             R"(Action","type":"object","additionalProperties":false,"required":["command"],)"
+                             R"("properties":{"command":{"type":"string"},"metadata":{"type":"object"}}})")
+          .raw("observation", "{\"title\":\"" + name + "Observation\"," + std::string(kObservationSchema))
+          .raw("state", "{\"title\":\"" + name + "State\"," + std::string(kStateSchema))
+          .end());
+}
+
+HttpResponse openapi(const Call& call) {
+  return json_response(200, openenv_openapi(call.service.config().version, call.environment.name));
+}
+
+HttpResponse mcp(const Call& call) {
+  return json_response(200, answer_rpc_text(call.request.body, {call.service, call.environment, call.request.client, ""}));
+}
+
+// ---- task routes ----
+
+HttpResponse list_environments(const Call& call) {
+  return json_response(200, json_array({call.environment.name}));
+}
+
+const HostedEnvironment* named(const Call& call) {
+  return ascii_lower(call.captured[0]) == call.environment.name ? &call.environment : nullptr;
+}
+
+HttpResponse unknown_environment() { return openenv_error(404, "", "Unknown environment"); }
+
+std::string_view split_type(std::string_view split) {
+  if (split.starts_with("train")) return "train";
+  if (split.starts_with("valid") || split.starts_with("dev") || split.starts_with("eval")) return "validation";
+  return "test";
+}
+
+HttpResponse splits(const Call& call) {
+  const HostedEnvironment* environment = named(call);
+  if (environment == nullptr) return unknown_environment();
+  std::vector<std::string> out;
+  const std::vector<std::string> names = environment->factory->splits();
+  for (const std::string& split : names) {
+    // A single list of tasks is what one trains on, whatever its name.
+    const std::string_view type = names.size() == 1 ? std::string_view("train") : split_type(split);
+    out.push_back(JsonObject().text("name", split).text("type", type).end());
+  }
+  return json_response(200, json_list(out));
+}
+
+struct TaskQuery {
+  const HostedEnvironment* environment = nullptr;
+  std::string split;
+  std::size_t count = 0;
+  rapidjson::Document body;
+};
+
+// Reads the split of a task route; a reply means refused.
+std::optional<HttpResponse> read_query(const Call& call, TaskQuery& query) {
+  query.environment = named(call);
+  if (query.environment == nullptr) return unknown_environment();
+  if (auto refused = read_body(call.request, true, query.body)) return refused;
+  const auto split = query.body.FindMember("split");
+  if (split == query.body.MemberEnd()) {
+    return unprocessable({{"missing", "split", "Field required", shown_input(query.body)}}, {"body"});
+  }
+  if (!split->value.IsString()) {
+    return unprocessable({{"string_type", "split", "Input should be a valid string", shown_input(split->value)}}, {"body"});
+  }
+  query.split.assign(split->value.GetString(), split->value.GetStringLength());
+  const Result<std::size_t> count = query.environment->factory->task_count(query.split);
+  if (!count) return openenv_error(400, "", reason(count.error()));
+  query.count = *count;
+  return std::nullopt;
+}
+
+std::string task_json(const TaskQuery& query, std::size_t index) {
+  const Result<std::string> id = query.environment->factory->task_id(query.split, index);
+  LODESTEP_CHECK(id.ok(), index);
+  return JsonObject().text("task_id", *id).text("split", query.split).count("index", index).end();
+}
+
+std::string task_list(const TaskQuery& query, std::size_t start, std::size_t stop) {
+  std::vector<std::string> tasks;
+  for (std::size_t i = start; i < stop; ++i) tasks.push_back(task_json(query, i));
+  return json_list(tasks);
+}
+
+HttpResponse num_tasks(const Call& call) {
+  TaskQuery query;
+  if (auto refused = read_query(call, query)) return *refused;
+  return json_response(200, JsonObject().count("num_tasks", query.count).end());
+}
+
+HttpResponse too_many(const Call& call, std::size_t count) {
+  return openenv_error(501, "", "the split has " + std::to_string(count) + " tasks; one reply lists at most " +
+                                    std::to_string(call.service.limits().listed_tasks) + ": use task_range");
+}
+
+HttpResponse tasks(const Call& call) {
+  TaskQuery query;
+  if (auto refused = read_query(call, query)) return *refused;
+  if (query.count > call.service.limits().listed_tasks) return too_many(call, query.count);
+  return json_response(200, JsonObject()
+                                .raw("tasks", task_list(query, 0, query.count))
+                                .text("env_name", query.environment->name)
+                                .end());
+}
+
+// A required or optional whole member; problems are added.
+std::optional<std::int64_t> read_position(const TaskQuery& query, const char* name, bool required, Problems& problems) {
+  const auto found = query.body.FindMember(name);
+  if (found == query.body.MemberEnd() || (!required && found->value.IsNull())) {
+    if (required) problems.push_back({"missing", name, "Field required", shown_input(query.body)});
+    return std::nullopt;
+  }
+  if (found->value.IsInt64()) return found->value.GetInt64();
+  problems.push_back({"int_type", name, "Input should be a valid integer", shown_input(found->value)});
+  return std::nullopt;
+}
+
+HttpResponse task(const Call& call) {
+  TaskQuery query;
+  if (auto refused = read_query(call, query)) return *refused;
+  Problems problems;
+  const std::optional<std::int64_t> index = read_position(query, "index", true, problems);
+  if (!problems.empty()) return unprocessable(problems, {"body"});
+  if (*index < 0 || static_cast<std::uint64_t>(*index) >= query.count) {
+    return openenv_error(400, "", "Invalid task index: the split has " + std::to_string(query.count) + " tasks");
+  }
+  return json_response(200, JsonObject().raw("task", task_json(query, static_cast<std::size_t>(*index))).end());
+}
+
+HttpResponse task_range(const Call& call) {
+  TaskQuery query;
+  if (auto refused = read_query(call, query)) return *refused;
+  Problems problems;
+  const std::int64_t start = read_position(query, "start", false, problems).value_or(0);
+  const std::int64_t stop =
+      read_position(query, "stop", false, problems).value_or(static_cast<std::int64_t>(query.count));
+  if (!problems.empty()) return unprocessable(problems, {"body"});
+  if (start < 0 || stop < 0) return openenv_error(400, "", "Invalid task range: start and stop are at least 0");
+  const std::size_t end = std::min(static_cast<std::size_t>(stop), query.count);
+  const std::size_t begin = std::min(static_cast<std::size_t>(start), end);
+  if (end - begin > call.service.limits().listed_tasks) return too_many(call, end - begin);
+  return json_response(200, JsonObject().raw("tasks", task_list(query, begin, end)).end());
+}
+
+// ---- WebSocket ----
+
+std::string socket_error(std::string_view code, std::string_view message, const std::string& extra = {}) {
+  JsonObject data;
+  data.text("code", code).text("message", message);
+  std::string body = data.end();
+  if (!extra.empty()) body.insert(body.size() - 1, "," + extra);
+  return JsonObject().text("type", "error").raw("data", body).end();
+}
+
+std::string validation_error(const Problems& problems, const std::vector<std::string>& location) {
+  std::string message = "Invalid message";
+  if (!problems.empty()) {
+    message += ": " + (problems[0].field.empty() ? std::string() : problems[0].field + ": ") + problems[0].message;
+  }
+  return socket_error("VALIDATION_ERROR", message, "\"errors\":" + problems_json(problems, location));
+}
+
+class OpenEnvSocket final : public SocketHandler {
+ public:
+  OpenEnvSocket(Service& service, const HostedEnvironment& environment, std::string client, const std::string& session_id)
+      : service_(service), environment_(environment), client_(std::move(client)) {
+    if (session_id.empty()) {
+      begin();
+    } else {
+      attach(session_id);
+    }
+  }
+
+  ~OpenEnvSocket() override {
+    if (!session_) return;
+    if (owned_) {
+      service_.pool().close(session_->id);
+      return;
+    }
+    session_->last_used = service_.pool().clock().milliseconds();
+    session_->attached = 0;
+    if (session_->closing) service_.pool().close(session_->id);
+  }
+
+  bool is_quick(std::string_view text) const override {
+    const std::string_view head = text.substr(0, 80);
+    return service_.steps_are_quick() && text.size() < 65536 &&
+           (head.find("\"step\"") != std::string_view::npos || head.find("\"state\"") != std::string_view::npos);
+  }
+
+  SocketReply on_message(std::string_view text) override {
+    // The refusal of a session is told late, in answer to the first message: older clients would lose it.
+    if (!session_) return {refusal_, true};
+    Result<rapidjson::Document> message = parse_json(text, "");
+    if (!message) return {socket_error("INVALID_JSON", "Invalid JSON: " + to_string(message.error()))};
+    if (!message->IsObject()) return {socket_error("SESSION_ERROR", "a message is a JSON object"), true};
+    const std::optional<std::string> type = text_member(*message, "type");
+    if (type == "step") return {step(*message)};
+    if (type == "reset") return {reset(*message)};
+    if (type == "state") return {state(*message)};
+    if (type == "mcp") return {rpc(*message)};
+    if (type == "close") {
+      if (const Problems extra = envelope(*message, false); !extra.empty()) return {validation_error(extra, {})};
+      return {"", true};
+    }
+    return {socket_error("UNKNOWN_TYPE", "Unknown message type: " + type.value_or("(none)").substr(0, 100) +
+                                             "; known: reset, step, state, mcp, close")};
+  }
+
+ private:
+  void begin() {
+    if (service_.draining()) {
+      refusal_ = socket_error("SESSION_ERROR", "the server is stopping and takes no new sessions");
+      return;
+    }
+    try {
+      Result<std::shared_ptr<Session>> opened = service_.pool().open({environment_, client_, environment_.max_steps});
+      if (opened) {
+        session_ = *opened;
+        session_->attached = 1;
+        owned_ = true;
+        return;
+      }
+      service_.metrics().count_refusal("capacity");
+      refusal_ = socket_error("CAPACITY_REACHED", opened.error().message,
+                              "\"active_sessions\":" + std::to_string(service_.pool().size()) +
+                                  ",\"max_sessions\":" + std::to_string(service_.limits().max_sessions));
+    } catch (const InternalError& error) {
+      refusal_ = socket_error("FACTORY_ERROR", error.what());
+    }
+  }
+
+  void attach(const std::string& session_id) {
+    std::shared_ptr<Session> found = service_.pool().peek(session_id);
+    if (!found || &found->environment != &environment_) {
+      refusal_ = socket_error("SESSION_ERROR", "Unknown session_id: " + session_id.substr(0, 100));
+      return;
+    }
+    int none = 0;
+    if (!found->attached.compare_exchange_strong(none, 1)) {
+      refusal_ = socket_error("SESSION_ERROR", "session " + found->id + " already has a WebSocket");
+      return;
+    }
+    session_ = std::move(found);
+  }
+
+  // The envelope's problems: only type and data may stand in it.
+  static Problems envelope(const rapidjson::Value& message, bool takes_data) {
+    Problems problems;
+    for (const auto& [name, value] : message.GetObject()) {
+      const std::string_view key(name.GetString(), name.GetStringLength());
+      if (key == "type" || (takes_data && key == "data")) continue;
+      problems.push_back({"extra_forbidden", std::string(key.substr(0, 100)), "Extra inputs are not permitted", shown_input(value)});
+    }
+    return problems;
+  }
+
+  static const rapidjson::Value* data_of(const rapidjson::Value& message, bool required, Problems& problems) {
+    const auto data = message.FindMember("data");
+    if (data == message.MemberEnd()) {
+      if (required) problems.push_back({"missing", "data", "Field required", shown_input(message)});
+      return nullptr;
+    }
+    if (data->value.IsObject()) return &data->value;
+    problems.push_back({"dict_type", "data", "Input should be a valid dictionary", shown_input(data->value)});
+    return nullptr;
+  }
+
+  static std::string observation(const std::string& result) {
+    return JsonObject().text("type", "observation").raw("data", result).end();
+  }
+
+  std::string step(const rapidjson::Value& message) {
+    Problems problems = envelope(message, true);
+    const rapidjson::Value* data = data_of(message, true, problems);
+    if (!problems.empty()) return validation_error(problems, {});
+    Action action;
+    problems = read_action(*data, action);
+    if (!problems.empty()) return validation_error(problems, {"data"});
+    const Lease lease(session_, service_.pool().clock());
+    if (lease->closed) return socket_error("EXECUTION_ERROR", "the session is closed");
+    const Result<std::string> result = play_action(service_, *lease, action);
+    return result ? observation(*result) : socket_error("EXECUTION_ERROR", reason(result.error()));
+  }
+
+  std::string reset(const rapidjson::Value& message) {
+    Problems problems = envelope(message, true);
+    const rapidjson::Value* data = data_of(message, false, problems);
+    if (!problems.empty()) return validation_error(problems, {});
+    TaskChoice choice;
+    std::string episode_id;
+    if (data != nullptr) {
+      problems = read_choice(*data, choice);
+      check_name(*data, "episode_id", kSocketNameLimit, episode_id, problems);
+      if (!problems.empty()) return validation_error(problems, {"data"});
+    }
+    const Lease lease(session_, service_.pool().clock());
+    if (lease->closed) return socket_error("EXECUTION_ERROR", "the session is closed");
+    const Result<StepResult> first = service_.reset(*lease, choice, episode_id);
+    return first ? observation(result_json(*lease, *first)) : socket_error("EXECUTION_ERROR", reason(first.error()));
+  }
+
+  std::string state(const rapidjson::Value& message) {
+    if (const Problems extra = envelope(message, false); !extra.empty()) return validation_error(extra, {});
+    const Lease lease(session_, service_.pool().clock());
+    return JsonObject().text("type", "state").raw("data", state_json(*lease)).end();
+  }
+
+  std::string rpc(const rapidjson::Value& message) {
+    Problems problems = envelope(message, true);
+    const rapidjson::Value* data = data_of(message, true, problems);
+    if (!problems.empty()) return validation_error(problems, {});
+    return JsonObject().text("type", "mcp").raw("data", answer_rpc(*data, {service_, environment_, client_, session_->id})).end();
+  }
+
+  Service& service_;
+  const HostedEnvironment& environment_;
+  const std::string client_;
+  std::shared_ptr<Session> session_;
+  bool owned_ = false;
+  std::string refusal_;
+};
+
+class McpSocket final : public SocketHandler {
+ public:
+  McpSocket(Service& service, const HostedEnvironment& environment, std::string client)
+      : service_(service), environment_(environment), client_(std::move(client)) {
+    Result<std::shared_ptr<Session>> opened = service_.pool().open({environment_, client_, environment_.max_steps});
+    if (opened) {
+      session_ = *opened;
+      session_->attached = 1;
+    } else {
+      refusal_ = to_string(opened.error());
+    }
+  }
+  ~McpSocket() override {
+    if (session_) service_.pool().close(session_->id);
+  }
+  bool is_quick(std::string_view) const override { return false; }
+  SocketReply on_message(std::string_view text) override {
+    if (!session_) {
+      return {JsonObject().text("jsonrpc", "2.0").null("id").raw("error", JsonObject().raw("code", "-32000").text("message", refusal_).end()).end(), true};
+    }
+    return {answer_rpc_text(text, {service_, environment_, client_, session_->id})};
+  }
+
+ private:
+  Service& service_;
+  const HostedEnvironment& environment_;
+  const std::string client_;
+  std::shared_ptr<Session> session_;
+  std::string refusal_;
+};
+
+const std::vector<Route>& routes() {
+  static const std::vector<Route> list{
+      {"GET", "/health", &health},
+      {"GET", "/metadata", &metadata},
+      {"GET", "/schema", &schema},
+      {"GET", "/openapi.json", &openapi},
+      {"POST", "/reset", &reset},
+      {"POST", "/step", &step},
+      {"GET", "/state", &state},
+      {"POST", "/mcp", &mcp},
+      {"GET", "/list_environments", &list_environments},
+      {"GET", "/{env}/splits", &splits},
+      {"POST", "/{env}/num_tasks", &num_tasks},
+      {"POST", "/{env}/tasks", &tasks},
+      {"POST", "/{env}/task", &task},
+      {"POST", "/{env}/task_range", &task_range},
+  };
+  return list;
+}
+
+}  // namespace
+
+HttpResponse openenv_http(const Call& call, const std::vector<std::string>& path) {
+  return dispatch(routes(), call, path, &openenv_error);
+}
+
+std::unique_ptr<SocketHandler> openenv_socket(Service& service, const HostedEnvironment& environment,
+                                              const std::string& client, const std::string& session_id) {
+  return std::make_unique<OpenEnvSocket>(service, environment, client, session_id);
+}
+
+std::unique_ptr<SocketHandler> mcp_socket(Service& service, const HostedEnvironment& environment,
+                                          const std::string& client) {
+  return std::make_unique<McpSocket>(service, environment, client);
+}
+
+}  // namespace lodestep::harness

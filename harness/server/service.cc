@@ -1,0 +1,243 @@
+#include "harness/server/service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "base/rng.h"
+#include "harness/runner.h"
+#include "harness/server/groups.h"
+
+namespace lodestep::harness {
+namespace {
+
+constexpr double kQuickStepSeconds = 0.002;
+constexpr int kQuickAgainAfter = 2000;  // quick steps that make up for a slow one
+
+SessionPool::Config pool_config(const Limits& limits) {
+  SessionPool::Config config;
+  config.max_sessions = limits.max_sessions;
+  config.max_sessions_per_client = limits.max_sessions_per_client;
+  config.idle_milliseconds = limits.session_idle_seconds * 1000;
+  return config;
+}
+
+}  // namespace
+
+// The place of each recorded episode: one group per name or task, members in order of arrival.
+struct Service::Recordings {
+  std::mutex mutex;
+  std::size_t next_group = 0;
+  struct Place {
+    std::size_t group = 0;
+    std::size_t next_member = 0;
+  };
+  std::map<std::string, Place> places;
+};
+
+Service::Service(ServiceConfig config, const Clock& clock)
+    : config_(std::move(config)),
+      pool_(pool_config(config_.limits), clock),
+      groups_(std::make_unique<GroupTable>(pool_)),
+      recorder_(config_.recorder),
+      recordings_(std::make_unique<Recordings>()) {
+  LODESTEP_CHECK(!config_.environments.empty());
+  recordings_->next_group = config_.first_recorded_group;
+  pool_.on_close([this](Session& session) {
+    // A failure to write is reported by the next step that ends an episode; closing never fails.
+    (void)store_record(session, EpisodeStatus::kAbandoned, false).ok();
+  });
+  metrics_.set_gauge("lodestep_sessions", "open sessions", [this] { return static_cast<double>(pool_.size()); });
+  metrics_.set_gauge("lodestep_groups", "open groups", [this] { return static_cast<double>(groups_->size()); });
+  metrics_.set_gauge("lodestep_ready", "1 when the self-test passed", [this] { return unready_reason().empty() ? 1.0 : 0.0; });
+}
+
+Service::~Service() = default;
+
+const HostedEnvironment* Service::find_environment(std::string_view name) const {
+  for (const HostedEnvironment& environment : config_.environments) {
+    if (environment.name == name) return &environment;
+  }
+  return nullptr;
+}
+
+Result<Task> Service::choose_task(const HostedEnvironment& environment, const TaskChoice& choice) {
+  const EnvFactory& factory = *environment.factory;
+  Task task;
+  task.env = environment.name;
+  task.seed = choice.seed ? *choice.seed : random_bits() >> 11;  // exact in a double, as other languages read it
+  if (!choice.task_id.empty()) {
+    task.id = choice.task_id;
+    return task;
+  }
+  const std::string split = choice.split.empty() ? factory.splits().front() : choice.split;
+  std::uint64_t index = 0;
+  if (choice.index) {
+    index = *choice.index;
+  } else {
+    const Result<std::size_t> count = factory.task_count(split);
+    if (!count) return count.error();
+    if (*count == 0) {
+      return Error{ErrorCode::kNotFound, environment.name + " has no tasks in split '" + split + "'", "", ""};
+    }
+    Hasher key;
+    key.add("task of a seed").add(environment.name).add(split).add_u64(task.seed);
+    index = Stream(key.finish()).below(*count);
+  }
+  Result<std::string> id = factory.task_id(split, index);
+  if (!id) return id.error();
+  task.id = *id;
+  return task;
+}
+
+Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, const std::string& episode_id) {
+  Result<Task> task = choose_task(session.environment, choice);
+  if (!task) return task.error();
+  // A fresh environment, so that nothing of an earlier episode can reach the new one, and a failed reset none.
+  Episode episode(session.environment.factory->make(), session.max_steps, session.environment.plays_on);
+  if (Status status = episode.reset(*task); !status) return status.error();
+  if (Status status = store_record(session, EpisodeStatus::kAbandoned, false); !status) return status.error();
+  session.episode = std::move(episode);
+  session.episode_id = episode_id.empty() ? random_id() : episode_id;
+  session.score = 0;
+  session.last_reward = 0;
+  session.step_id = 0;
+  session.step_reply.clear();
+  metrics_.count_reset(session.environment.name);
+  begin_record(session);
+  return session.episode.environment().observe();
+}
+
+void Service::begin_record(Session& session) {
+  session.record.reset();
+  session.record_stored = false;
+  if (!recorder_ && session.group.empty()) return;
+  auto record = std::make_unique<EpisodeRecord>();
+  record->task = session.episode.task();
+  record->last = situation_of(session.episode.environment());
+  const Task& task = record->task;
+  const std::string key =
+      session.group.empty() ? task.env + '\n' + task.id + '\n' + std::to_string(task.seed) : "group\n" + session.group;
+  const std::lock_guard lock(recordings_->mutex);
+  auto [place, fresh] = recordings_->places.try_emplace(key);
+  if (fresh) place->second.group = recordings_->next_group++;
+  record->group = place->second.group;
+  record->member = place->second.next_member++;
+  session.record = std::move(record);
+}
+
+Status Service::store_record(Session& session, EpisodeStatus status, bool durable) {
+  if (!session.record || session.record_stored) return {};
+  session.record->status = status;
+  if (status == EpisodeStatus::kAbandoned && session.episode.started() && !session.episode.ended()) {
+    metrics_.count_episode(session.environment.name, "abandoned");
+  }
+  if (!recorder_) return {};
+  session.record_stored = true;
+  if (Status added = recorder_->add(*session.record); !added) return added;
+  return durable ? recorder_->flush() : Status();
+}
+
+Result<StepResult> Service::step(Session& session, std::string_view action) {
+  Episode& episode = session.episode;
+  const bool was_over = episode.ended();
+  const auto begin = std::chrono::steady_clock::now();
+  StepResult result = episode.step(action);
+  time_step(session, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  if (was_over && !session.environment.plays_on) {
+    session.last_reward = 0;
+    return result;
+  }
+  session.score += result.reward;
+  session.last_reward = result.reward;
+  if (session.record) {
+    EpisodeRecord& record = *session.record;
+    record.steps.push_back({std::move(record.last), std::string(action), result.action_valid, result.reward});
+    record.last = situation_of(episode.environment());
+    record.outcome = result.outcome;
+    record.truncated = episode.truncated();
+  }
+  if (!was_over && episode.ended()) {
+    metrics_.count_episode(session.environment.name, episode.truncated() ? "truncated" : outcome_name(result.outcome));
+    if (Status stored = store_record(session, EpisodeStatus::kFinished, true); !stored) {
+      set_ready("the recording failed: " + to_string(stored.error()));
+      return stored.error();
+    }
+  }
+  return result;
+}
+
+void Service::time_step(const Session& session, double seconds) {
+  metrics_.count_step(session.environment.name, seconds);
+  if (seconds > kQuickStepSeconds) {
+    slow_steps_ = kQuickAgainAfter;
+  } else if (slow_steps_.load(std::memory_order_relaxed) > 0) {
+    --slow_steps_;
+  }
+}
+
+Result<StepResult> Service::restore(Session& session, const std::string& saved) {
+  Episode episode(session.environment.factory->make(), session.max_steps, session.environment.plays_on);
+  if (Status status = episode.load(saved); !status) return status.error();
+  if (Status status = store_record(session, EpisodeStatus::kAbandoned, false); !status) return status.error();
+  session.record.reset();
+  session.episode = std::move(episode);
+  session.episode_id = random_id();
+  session.score = 0;
+  session.last_reward = 0;
+  session.step_id = 0;
+  session.step_reply.clear();
+  return session.episode.environment().observe();
+}
+
+Result<std::shared_ptr<Session>> Service::fork(const Session& session, const std::string& client) {
+  Result<std::shared_ptr<Session>> copy = pool_.open({session.environment, client, session.max_steps});
+  if (!copy) return copy;
+  const std::lock_guard lock((*copy)->mutex);
+  Session& fresh = **copy;
+  fresh.episode = session.episode.fork();
+  fresh.choice = session.choice;
+  fresh.episode_id = random_id();
+  fresh.score = session.score;
+  fresh.last_reward = session.last_reward;
+  fresh.step_id = session.step_id;
+  fresh.step_reply = session.step_reply;
+  return copy;
+}
+
+Status Service::self_test() {
+  for (const HostedEnvironment& environment : config_.environments) {
+    const EnvFactory& factory = *environment.factory;
+    const Error no_gold{ErrorCode::kUnavailable, "self-test of " + environment.name + ": no task of the first split has a known solution", "", ""};
+    const Result<std::size_t> count = factory.task_count(factory.splits().front());
+    if (!count) return count.error();
+    Status failed = no_gold;
+    for (std::size_t index = 0; index < std::min<std::size_t>(*count, 5) && !failed; ++index) {
+      const Result<Task> task = choose_task(environment, {.seed = 0, .split = {}, .index = index, .task_id = {}});
+      if (!task) return task.error();
+      Episode episode(factory.make(), 1000);
+      if (Status status = episode.reset(*task); !status) return status;
+      while (!episode.ended()) {
+        const std::optional<std::string> action = episode.environment().gold_action();
+        if (!action) break;
+        episode.step(*action);
+      }
+      if (episode.environment().observe().outcome == Outcome::kSuccess) failed = Status();
+    }
+    if (!failed) return failed;
+  }
+  return {};
+}
+
+void Service::set_ready(std::string reason) {
+  const std::lock_guard lock(ready_mutex_);
+  unready_reason_ = std::move(reason);
+}
+
+std::string Service::unready_reason() const {
+  const std::lock_guard lock(ready_mutex_);
+  return unready_reason_;
+}
+
+}  // namespace lodestep::harness

@@ -1,0 +1,86 @@
+// What all dialects share: the environments, the sessions, and the one way to play a step.
+//   Service service(config, clock);
+//   Result<StepResult> first = service.reset(*lease, choice, "");
+//   Result<StepResult> next = service.step(*lease, "push right");
+// Threads: safe; reset and step want a session whose lease the caller holds.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/recorder.h"
+#include "harness/server/limits.h"
+#include "harness/server/metrics.h"
+#include "harness/server/session.h"
+#include "harness/server/session_pool.h"
+
+namespace lodestep::harness {
+
+struct ServiceConfig {
+  std::vector<HostedEnvironment> environments;  // the first one is the default
+  Limits limits;
+  Recorder* recorder = nullptr;     // borrowed; nullptr: nothing is recorded
+  std::size_t first_recorded_group = 0;  // groups before it are in the recording already
+  std::string version;              // of the program
+};
+
+class GroupTable;
+
+class Service {
+ public:
+  Service(ServiceConfig config, const Clock& clock);
+  ~Service();
+
+  const ServiceConfig& config() const { return config_; }
+  const Limits& limits() const { return config_.limits; }
+  const HostedEnvironment* find_environment(std::string_view name) const;
+  const HostedEnvironment& default_environment() const { return config_.environments.front(); }
+  SessionPool& pool() { return pool_; }
+  GroupTable& groups() { return *groups_; }
+  Metrics& metrics() { return metrics_; }
+
+  // The task that a choice names; with neither index nor id, the seed picks one of the split.
+  static Result<Task> choose_task(const HostedEnvironment& environment, const TaskChoice& choice);
+
+  // Starts an episode. An empty episode id gets a fresh one. On failure the running episode goes on.
+  Result<StepResult> reset(Session& session, const TaskChoice& choice, const std::string& episode_id);
+  // One step, counted, timed, recorded. When it ends the episode, the recording is durable before this returns;
+  // fails only when that failed.
+  Result<StepResult> step(Session& session, std::string_view action);
+  // Puts the session where a snapshot stood. On failure nothing changes. The rest of the episode is not recorded.
+  Result<StepResult> restore(Session& session, const std::string& saved);
+  // Copies a session: same task, same place, an own id, an own episode id. Not recorded (it has no beginning).
+  Result<std::shared_ptr<Session>> fork(const Session& session, const std::string& client);
+
+  // Plays one gold episode per environment; fails with the first that does not reach success.
+  Status self_test();
+  // No recent step of the environment was slow: it may run on a thread that serves sockets.
+  bool steps_are_quick() const { return !recorder_ && slow_steps_ == 0; }
+  bool draining() const { return draining_; }
+  void drain() { draining_ = true; }  // no new sessions from now on
+  void set_ready(std::string reason);  // empty: ready
+  std::string unready_reason() const;
+
+ private:
+  struct Recordings;
+  void begin_record(Session& session);
+  Status store_record(Session& session, EpisodeStatus status, bool durable);
+  void time_step(const Session& session, double seconds);
+
+  ServiceConfig config_;
+  Metrics metrics_;
+  SessionPool pool_;
+  std::unique_ptr<GroupTable> groups_;
+  Recorder* recorder_;
+  std::unique_ptr<Recordings> recordings_;
+  std::atomic<bool> draining_{false};
+  std::atomic<int> slow_steps_{0};  // counts down with every quick step after a slow one
+  mutable std::mutex ready_mutex_;
+  std::string unready_reason_ = "the start-up self-test has not run yet";
+};
+
+}  // namespace lodestep::harness

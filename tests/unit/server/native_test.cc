@@ -1,0 +1,296 @@
+// The /v1 dialect without sockets.
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+#include "tests/unit/server/support.h"
+
+namespace lodestep::harness {
+namespace {
+
+std::string open(TestServer& server, const std::string& body = R"({"env":"dummy","index":3})") {
+  const HttpResponse response = server.post("/v1/sessions", body);
+  REQUIRE(response.status == 201);
+  return at(response.body, "session_id");
+}
+
+TEST_CASE("a session is opened, played, looked at and closed") {
+  TestServer server;
+  const std::string id = open(server);
+  REQUIRE(id.size() == 32);
+  REQUIRE(server.post("/v1/sessions/" + id + "/step", R"({"action":"right"})").status == 409);
+  const std::string first = server.post("/v1/sessions/" + id + "/reset", R"({"seed":1})").body;
+  REQUIRE(at(first, "step_count") == "0");
+  REQUIRE(at(first, "state_key") == "dummy/1:cell=2");
+  REQUIRE(at(first, "session_id") == id);
+  const std::string step = server.post("/v1/sessions/" + id + "/step", R"({"action":"right","step_id":1})").body;
+  for (const char* member : {"observation", "reward", "done", "step_count", "terminated", "truncated", "state_key", "action_valid", "episode_id"}) {
+    CAPTURE(member);
+    REQUIRE(json(step).HasMember(member));
+  }
+  server.clock.advance(5000);
+  const std::string shown = server.get("/v1/sessions/" + id).body;
+  REQUIRE(at(shown, "env") == "dummy");
+  REQUIRE(at(shown, "step_count") == "1");
+  REQUIRE(json(shown)["idle_seconds"].GetDouble() == 5.0);
+  REQUIRE(server.application.handle({"DELETE", "/v1/sessions/" + id, ""}).body == R"({"closed":true})");
+  REQUIRE(server.application.handle({"DELETE", "/v1/sessions/" + id, ""}).status == 200);
+  REQUIRE(server.post("/v1/sessions/" + id + "/reset", "{}").status == 410);
+  for (const std::string& unknown : {random_id(), std::string("x"), std::string("agentgym%2Fdummy%2F1")}) {
+    const HttpResponse response = server.post("/v1/sessions/" + unknown + "/step", R"({"action":"right"})");
+    REQUIRE(response.status == 404);
+    REQUIRE(at(response.body, "error.code") == "NO_SESSION");
+  }
+}
+
+TEST_CASE("a repeated step_id gets the stored reply and does not step; a gap or an older one is refused") {
+  TestServer server;
+  const std::string path = "/v1/sessions/" + open(server);
+  server.post(path + "/reset", "");
+  const std::string one = server.post(path + "/step", R"({"action":"right","step_id":1})").body;
+  REQUIRE(server.post(path + "/step", R"({"action":"left","step_id":1})").body == one);
+  REQUIRE(at(server.get(path).body, "step_count") == "1");
+  const HttpResponse gap = server.post(path + "/step", R"({"action":"right","step_id":3})");
+  REQUIRE(gap.status == 409);
+  REQUIRE(at(gap.body, "error.code") == "STEP_ID_CONFLICT");
+  REQUIRE(server.post(path + "/step", R"({"action":"right","step_id":2})").status == 200);
+  REQUIRE(server.post(path + "/step", R"({"action":"right","step_id":1})").status == 409);
+  REQUIRE(server.post(path + "/step", R"({"action":"right","step_id":0})").status == 400);
+  server.post(path + "/reset", "");
+  REQUIRE(server.post(path + "/step", R"({"action":"right","step_id":1})").status == 200);
+}
+
+TEST_CASE("bad requests are refused with what is known") {
+  TestServer server;
+  const HttpResponse typo = server.post("/v1/sessions", R"({"env":"dummy","max_step":3})");
+  REQUIRE(typo.status == 400);
+  REQUIRE(at(typo.body, "error.message").find("did you mean 'max_steps'?") != std::string::npos);
+  REQUIRE(server.post("/v1/sessions", R"({"env":"none"})").status == 404);
+  REQUIRE(server.post("/v1/sessions", "{").status == 400);
+  REQUIRE(server.post("/v1/sessions", "[]").status == 400);
+  REQUIRE(server.post("/v1/sessions", R"({"env":"dummy","seed":-1})").status == 400);
+  REQUIRE(server.post("/v1/sessions", R"({"env":"dummy","index":10})").status == 400);
+  REQUIRE(server.get("/v1/nothing").status == 404);
+  REQUIRE(server.get("/v1/sessions").status == 405);
+  REQUIRE(server.service.pool().size() == 0);
+}
+
+TEST_CASE("batches answer in order, and one failure does not fail the others") {
+  TestServer server;
+  const std::string a = open(server);
+  const std::string b = open(server);
+  const std::string ghost = random_id();
+  const std::string sessions = R"("sessions":[")" + a + "\",\"" + ghost + "\",\"" + b + "\"]";
+  const std::string reset = server.post("/v1/batch/reset", "{" + sessions + R"(,"groups":[{"seed":5,"size":2},{"seed":6,"size":1}]})").body;
+  REQUIRE(at(reset, "results.0.metadata.seed") == "5");
+  REQUIRE(at(reset, "results.1.error.code") == "NO_SESSION");
+  REQUIRE(at(reset, "results.1.status") == "404");
+  REQUIRE(at(reset, "results.2.metadata.seed") == "6");
+  const std::string step = server.post("/v1/batch/step", "{" + sessions + R"(,"actions":["right","right","left"],"step_ids":[1,1,1]})").body;
+  REQUIRE(at(step, "results.0.state_key") == "dummy/1:cell=3");
+  REQUIRE(at(step, "results.1.error.code") == "NO_SESSION");
+  REQUIRE(at(step, "results.2.state_key") == "dummy/1:cell=1");
+  REQUIRE(server.post("/v1/batch/step", "{" + sessions + R"(,"actions":["right"]})").status == 400);
+  REQUIRE(server.post("/v1/batch/reset", "{" + sessions + R"(,"groups":[{"seed":5,"size":2}]})").status == 400);
+}
+
+TEST_CASE("snapshots and forks stand where the session stood") {
+  TestServer server;
+  const std::string id = open(server);
+  server.post("/v1/sessions/" + id + "/reset", "");
+  server.post("/v1/sessions/" + id + "/step", R"({"action":"right","step_id":1})");
+  const std::string snapshot = at(server.post("/v1/sessions/" + id + "/snapshot", "").body, "snapshot");
+  const HttpResponse forked = server.post("/v1/sessions/" + id + "/fork", R"({"count":2})");
+  REQUIRE(forked.status == 201);
+  const std::string copy = at(forked.body, "sessions.1");
+  REQUIRE(copy.size() == 32);
+  const std::string there = server.post("/v1/sessions/" + copy + "/step", R"({"action":"left","step_id":2})").body;
+  REQUIRE(at(there, "state_key") == "dummy/1:cell=2");
+  REQUIRE(at(there, "step_count") == "2");
+  const std::string here = server.post("/v1/sessions/" + id + "/step", R"({"action":"right","step_id":2})").body;
+  REQUIRE(at(here, "state_key") == "dummy/1:cell=4");
+  const std::string back = server.post("/v1/sessions/" + id + "/restore", "{\"snapshot\":\"" + snapshot + "\"}").body;
+  REQUIRE(at(back, "state_key") == "dummy/1:cell=3");
+  REQUIRE(server.post("/v1/sessions/" + id + "/restore", R"({"snapshot":"bm8="})").status == 400);
+}
+
+std::string make_group(TestServer& server, const std::string& body) {
+  const HttpResponse response = server.post("/v1/groups", body);
+  CAPTURE(response.body);
+  REQUIRE(response.status == 201);
+  return response.body;
+}
+
+TEST_CASE("groups are made, stepped and credited in one call each") {
+  TestServer server;
+  const std::string made = make_group(server, R"({"env":"dummy","tasks":["1","3"],"group_size":2})");
+  REQUIRE(at(made, "groups.1.task") == "3");
+  REQUIRE(json(made)["groups"][1]["sessions"].Size() == 2);
+  REQUIRE(json(made)["observations"].Size() == 4);
+  REQUIRE(at(made, "observations.0") == at(made, "observations.1"));
+  const std::string path = "/v1/groups/" + at(made, "group_set_id");
+  const std::string one = server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":1})").body;
+  REQUIRE(at(one, "state_keys") == R"(["dummy/1:cell=5","dummy/1:cell=3","dummy/1:cell=1","dummy/1:cell=3"])");
+  REQUIRE(server.post(path + "/step", R"({"actions":["left","left","left","left"],"step_id":1})").body == one);
+  REQUIRE(server.post(path + "/step", R"({"actions":["left","left","left","left"],"step_id":3})").status == 409);
+  REQUIRE(server.post(path + "/step", R"({"actions":["left"],"step_id":2})").status == 400);
+  const std::string two = server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":2})").body;
+  REQUIRE(at(two, "dones") == "[true,false,true,false]");
+  REQUIRE(at(two, "rewards") == "[1.0,0.0,0.0,0.0]");
+  // Members that are done keep their last result with reward 0.
+  const std::string three = server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":3})").body;
+  REQUIRE(at(three, "rewards.0") == "0.0");
+  REQUIRE(at(three, "observations.0") == at(two, "observations.0"));
+  REQUIRE(at(three, "step_counts") == "[2,3,2,3]");
+
+  const HttpResponse credit = server.get(path + "/advantages?estimator=grpo");
+  CAPTURE(credit.body);
+  REQUIRE(credit.status == 200);
+  const rapidjson::Document rows = json(credit.body);
+  REQUIRE(rows["advantages"].Size() == 10);  // 2 + 3 + 2 + 3 recorded steps
+  REQUIRE(rows["advantages"][0]["advantage"].GetDouble() > 0);
+  REQUIRE(rows["advantages"][2]["advantage"].GetDouble() < 0);
+  REQUIRE(at(credit.body, "diagnostics.tasks") == "2");
+  REQUIRE(server.get(path + "/advantages?estimator=graphgpo&matcher=exact").status == 200);
+  REQUIRE(server.get(path + "/advantages?estimator=none").status == 400);
+  REQUIRE(server.get(path + "/advantages?estimator=grpo&nothing=1").status == 400);
+
+  REQUIRE(server.service.pool().size() == 4);
+  REQUIRE(server.application.handle({"DELETE", path, ""}).status == 200);
+  REQUIRE(server.service.pool().size() == 0);
+  REQUIRE(server.get(path).status == 404);
+}
+
+TEST_CASE("a group by split, count and seed is the same every time") {
+  TestServer server;
+  const std::string body = R"({"env":"dummy","split":"train","count":3,"seed":9,"group_size":1})";
+  const std::string a = make_group(server, body);
+  const std::string b = make_group(server, body);
+  for (const char* path : {"groups.0.task", "groups.1.task", "groups.2.task", "observations"}) REQUIRE(at(a, path) == at(b, path));
+}
+
+TEST_CASE("groups are made whole or not at all") {
+  Limits limits;
+  limits.max_sessions = 5;
+  TestServer server(limits);
+  const HttpResponse refused = server.post("/v1/groups", R"({"env":"dummy","tasks":["0"],"group_size":8})");
+  REQUIRE(refused.status == 503);
+  REQUIRE(at(refused.body, "error.code") == "CAPACITY_REACHED");
+  REQUIRE(server.post("/v1/groups", R"({"env":"dummy","tasks":["0","no task"]})").status == 404);
+  REQUIRE(server.service.pool().size() == 0);
+  REQUIRE(server.post("/v1/groups", R"({"env":"dummy"})").status == 400);
+}
+
+TEST_CASE("sessions that name a group are credited together") {
+  TestServer server;
+  for (const char* action : {"right", "left"}) {
+    const std::string id = open(server, R"({"env":"dummy","index":0,"seed":1,"group":"g7"})");
+    server.post("/v1/sessions/" + id + "/reset", "");
+    server.post("/v1/sessions/" + id + "/step", std::string(R"({"action":")") + action + "\"}");
+  }
+  const HttpResponse credit = server.get("/v1/groups/g7/advantages?estimator=grpo");
+  REQUIRE(credit.status == 200);
+  REQUIRE(json(credit.body)["advantages"].Size() == 2);
+}
+
+TEST_CASE("lists, limits and the OpenAPI document") {
+  TestServer server;
+  REQUIRE(at(server.get("/v1/envs").body, "envs.0.name") == "dummy");
+  REQUIRE(at(server.get("/v1/envs").body, "envs.0.data_digest").size() == 32);
+  REQUIRE(at(server.get("/v1/tasks?env=dummy&offset=8&limit=5").body, "tasks") == R"(["8","9"])");
+  REQUIRE(server.get("/v1/tasks?env=dummy&split=none").status == 404);
+  REQUIRE(server.get("/v1/tasks?limit=x").status == 400);
+  REQUIRE(at(server.get("/v1/limits").body, "body.unit") == "bytes");
+  const rapidjson::Document document = json(server.get("/v1/openapi.json").body);
+  REQUIRE(std::string(document["openapi"].GetString()) == "3.1.0");
+  for (const char* path : {"/v1/sessions", "/v1/sessions/{id}/step", "/v1/groups/{id}/advantages", "/v1/advantages"}) {
+    REQUIRE(document["paths"].HasMember(path));
+  }
+}
+
+TEST_CASE("the stream answers any route with the client's id") {
+  TestServer server;
+  auto stream = server.socket("/v1/stream");
+  REQUIRE(stream);
+  const std::string opened = stream->on_message(R"({"id":"a1","path":"/v1/sessions","body":{"env":"dummy","index":0}})").text;
+  REQUIRE(at(opened, "id") == "a1");
+  REQUIRE(at(opened, "status") == "201");
+  const std::string id = at(opened, "body.session_id");
+  stream->on_message(R"({"id":2,"path":"/v1/sessions/)" + id + R"(/reset"})");
+  const std::string step = stream->on_message(R"({"id":{"n":3},"path":"/v1/sessions/)" + id + R"(/step","body":{"action":"right"}})").text;
+  REQUIRE(at(step, "id.n") == "3");
+  REQUIRE(at(step, "body.done") == "true");
+  REQUIRE(at(stream->on_message(R"({"id":4,"method":"GET","path":"/v1/envs"})").text, "status") == "200");
+  REQUIRE(at(stream->on_message(R"({"id":5,"path":"/metrics"})").text, "status") == "404");
+  REQUIRE(at(stream->on_message("{").text, "status") == "400");
+  // The session lives on without the socket.
+  stream.reset();
+  REQUIRE(server.get("/v1/sessions/" + id).status == 200);
+}
+
+TEST_CASE("tokens are wanted everywhere but at the health checks") {
+  TestServer server({}, nullptr, {"first-token", "second-token"});
+  REQUIRE(server.get("/health").status == 200);
+  REQUIRE(server.get("/v1/envs").status == 401);
+  REQUIRE(server.socket("/ws") == nullptr);
+  const auto with = [&](const std::string& authorization) {
+    return server.application.handle({"GET", "/v1/envs", "", "local", authorization}).status;
+  };
+  REQUIRE(with("Bearer second-token") == 200);
+  REQUIRE(with("bearer first-token") == 200);
+  for (const char* wrong : {"Bearer", "Bearer ", "Bearer first-toke", "Bearer first-token2", "Basic first-token", "first-token"}) {
+    CAPTURE(wrong);
+    REQUIRE(with(wrong) == 401);
+  }
+}
+
+TEST_CASE("readiness follows the self-test; a stopping server takes no new sessions") {
+  TestServer server;
+  REQUIRE(server.get("/ready").status == 503);
+  const Status test = server.service.self_test();
+  REQUIRE(test.ok());
+  server.service.set_ready("");
+  REQUIRE(server.get("/ready").status == 200);
+  const std::string id = open(server);
+  server.service.drain();
+  REQUIRE(server.get("/ready").status == 503);
+  REQUIRE(server.post("/v1/sessions", R"({"env":"dummy"})").status == 503);
+  REQUIRE(server.post("/v1/sessions/" + id + "/reset", "").status == 200);
+}
+
+TEST_CASE("every session is recorded, with its true end") {
+  MemoryRecorder recorder(RunInfo{{"env", "dummy"}});
+  {
+    TestServer server({}, &recorder);
+    const std::string id = open(server);
+    server.post("/v1/sessions/" + id + "/reset", R"({"seed":4})");
+    for (int i = 0; i < 4; ++i) server.post("/v1/sessions/" + id + "/step", R"({"action":"right"})");
+    server.post("/v1/sessions/" + id + "/reset", R"({"seed":4})");
+    server.post("/v1/sessions/" + id + "/step", R"({"action":"left"})");
+    server.application.handle({"DELETE", "/v1/sessions/" + id, ""});
+  }
+  const Recording recording = recorder.take();
+  REQUIRE(recording.episodes.size() == 2);
+  REQUIRE(recording.episodes[0].status == EpisodeStatus::kFinished);
+  REQUIRE(recording.episodes[0].outcome == Outcome::kSuccess);
+  REQUIRE(recording.episodes[0].steps.size() == 4);
+  REQUIRE(recording.episodes[1].status == EpisodeStatus::kAbandoned);
+  REQUIRE(recording.episodes[1].steps.size() == 1);
+  REQUIRE(recording.episodes[0].group == recording.episodes[1].group);
+  REQUIRE(recording.episodes[1].member == 1);
+}
+
+TEST_CASE("metrics count steps by environment") {
+  TestServer server;
+  const std::string id = open(server);
+  server.post("/v1/sessions/" + id + "/reset", "");
+  server.post("/v1/sessions/" + id + "/step", R"({"action":"right"})");
+  const HttpResponse page = server.get("/metrics");
+  REQUIRE(page.content_type.starts_with("text/plain"));
+  REQUIRE(page.body.find("lodestep_steps_total{env=\"dummy\"} 1") != std::string::npos);
+  REQUIRE(page.body.find("lodestep_sessions 1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace lodestep::harness
