@@ -13,6 +13,10 @@
 
 namespace lodestep::python {
 
+std::uint64_t draw(std::uint64_t seed, const std::string& split, std::uint64_t count) {
+  return Stream(Hasher().add("reset").add(split).add_u64(seed).finish()).below(count);
+}
+
 Task task_of(const Opened& opened, const Start& start) {
   const EnvFactory& factory = *opened.factory;
   Task task{factory.name(), "", 0};
@@ -37,7 +41,7 @@ Task task_of(const Opened& opened, const Start& start) {
   } else {
     const std::size_t count = value_or_raise(factory.task_count(split));
     if (count == 0) raise({ErrorCode::kBadData, "the split has no tasks", split, ""});
-    index = Stream(Hasher().add("reset").add(split).add_u64(task.seed).finish()).below(count);
+    index = draw(task.seed, split, count);
   }
   task.id = value_or_raise(factory.task_id(split, index));
   return task;
@@ -187,6 +191,8 @@ void bind_factory(nb::module_& module) {
           nb::arg("max_steps") = 0, "One environment; max_steps = 0 means no step budget.");
   module.def("open_environment", open, nb::arg("name"), nb::arg("data"), nb::arg("settings"));
   module.def("environment_types", environment_types_list);
+  module.def("draw", draw, nb::arg("seed"), nb::arg("split"), nb::arg("count"),
+             "The index that a reset with this seed draws from a split of `count` tasks.");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "harness/recorder.h"
 #include "harness/runner.h"
+#include "python/arrays.h"
 #include "python/environment.h"
 
 namespace lodestep::python {
@@ -28,21 +29,6 @@ using harness::Recording;
 using harness::RunTimes;
 using harness::Situation;
 using harness::StepRecord;
-
-template <typename T>
-nb::object array(std::vector<T> values) {
-  auto* owned = new std::vector<T>(std::move(values));
-  const nb::capsule owner(owned,
-                          [](void* pointer) noexcept { delete static_cast<std::vector<T>*>(pointer); });
-  return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
-}
-
-nb::object bool_array(const std::vector<std::uint8_t>& values) {
-  bool* owned = new bool[values.size()];
-  std::copy(values.begin(), values.end(), owned);
-  const nb::capsule owner(owned, [](void* pointer) noexcept { delete[] static_cast<bool*>(pointer); });
-  return nb::cast(nb::ndarray<nb::numpy, bool, nb::ndim<1>>(owned, {values.size()}, owner));
-}
 
 // A list of str in which equal texts are one object.
 class Texts {

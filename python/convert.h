@@ -44,5 +44,6 @@ Settings settings_of(const nb::dict& keywords);
 void bind_environments(nb::module_& module);
 void bind_batches(nb::module_& module);
 void bind_recordings(nb::module_& module);
+void bind_credit(nb::module_& module);
 
 }  // namespace lodestep::python

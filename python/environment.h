@@ -40,6 +40,8 @@ struct Start {
   std::optional<std::size_t> index;   // of the split; absent: drawn by the seed
 };
 
+// The index in [0, count) that a reset with this seed draws from a split of `count` tasks.
+std::uint64_t draw(std::uint64_t seed, const std::string& split, std::uint64_t count);
 // The task that `start` names; the same start with a seed names the same task everywhere.
 Task task_of(const Opened& opened, const Start& start);
 

@@ -5,6 +5,7 @@
     run = lodestep.rollout("sokoban", policy="random")  # groups of episodes, every step recorded
 """
 
+from lodestep import credit
 from lodestep.environments import (
     Batch,
     Environment,
@@ -41,6 +42,7 @@ __all__ = [
     "Turn",
     "Unavailable",
     "Unsupported",
+    "credit",
     "environments",
     "make",
     "make_batch",

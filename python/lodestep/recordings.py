@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lodestep import _core
@@ -21,8 +21,12 @@ __all__ = ["Recording", "Turn", "open", "rollout"]
 class Recording:
     """Every step of a run, in memory."""
 
-    def __init__(self, core: _core.Recording, seconds: dict[str, float] | None = None) -> None:
+    def __init__(
+        self, core: _core.Recording, seconds: dict[str, float] | None = None, path: str | None = None
+    ) -> None:
         self._core = core
+        #: The file it is stored in, if any.
+        self.path = path
         #: Seconds spent by policy, stepping, keys and recording, summed over threads; empty for a file.
         self.seconds = seconds or {}
 
@@ -44,13 +48,41 @@ class Recording:
         """Columns with one entry per episode."""
         return self._core.episodes()
 
+    def estimates(self) -> list[dict[str, Any]]:
+        """The stored credit: name, estimator, matcher, settings and columns of each, one entry per step."""
+        return _core.estimates(self._core)
+
+    def add_credit(
+        self,
+        estimator: str = "graphgpo",
+        *,
+        preset: str = "",
+        matcher: str = "exact",
+        matcher_settings: Mapping[str, Any] | None = None,
+        threads: int = 1,
+        **settings: Any,
+    ) -> None:
+        """Computes credit and keeps it with the recording, in its file too; one of the same name is replaced."""
+        plan = _core.CreditPlan(estimator, preset, settings, matcher, dict(matcher_settings or {}), threads)
+        _core.credit_of_recording(plan, self._core, self.path, True)
+
+    def _credit(self, plan: _core.CreditPlan) -> tuple[dict[str, Any]]:
+        return (_core.credit_of_recording(plan, self._core, None, False),)
+
+    def summary(self) -> dict[str, Any]:
+        """What the run came to: success rate with its interval, returns, lengths, node reuse and so on."""
+        return _core.summary(self._core)
+
+    def __str__(self) -> str:
+        return _core.summary_text(self._core)
+
     def __repr__(self) -> str:
         return f"<lodestep.Recording {self.info}>"
 
 
 def open(path: str | os.PathLike[str]) -> Recording:  # noqa: A001 - lodestep.open reads well
     """Reads a recording, also one whose writer was killed."""
-    return Recording(_core.read_recording(os.fspath(path)))
+    return Recording(_core.read_recording(os.fspath(path)), path=os.fspath(path))
 
 
 def rollout(
@@ -92,4 +124,5 @@ def rollout(
         "max_steps": str(budget),
     }
     plan = _core.RolloutPlan(chosen, group_size, budget, run_seed, threads)
-    return Recording(*_core.rollout(factory, plan, policy, info, None if out is None else os.fspath(out)))
+    path = None if out is None else os.fspath(out)
+    return Recording(*_core.rollout(factory, plan, policy, info, path), path=path)

@@ -1,0 +1,269 @@
+// Step credit: JSON lines, numpy columns or a recording in, columns out.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+#include "graph/estimator.h"
+#include "harness/credit.h"
+#include "harness/recorder.h"
+#include "harness/step_matching.h"
+#include "harness/steps_jsonl.h"
+#include "harness/summary.h"
+#include "python/arrays.h"
+#include "python/convert.h"
+
+namespace lodestep::python {
+namespace {
+
+using graph::Credit;
+using graph::Id;
+using harness::StepFile;
+
+// What to compute; the same names as on the command line.
+struct CreditPlan {
+  std::string estimator, preset, matcher;
+  Settings settings, matcher_settings;
+  int threads = 1;
+};
+
+nb::object ids(const std::vector<Id>& column) {
+  if (column.empty()) return nb::none();
+  return array(std::vector<std::int64_t>(column.begin(), column.end()));
+}
+
+nb::object numbers(std::vector<double> column) {
+  return column.empty() ? nb::none() : array(std::move(column));
+}
+
+nb::dict summary_dict(const graph::Summary& summary) {
+  nb::dict out;
+  out["tasks"] = summary.tasks;
+  out["episodes"] = summary.episodes;
+  out["rows"] = summary.rows;
+  out["left_out_rows"] = summary.left_out_rows;
+  out["unscored_episodes"] = summary.unscored_episodes;
+  out["successes"] = summary.successes;
+  out["no_signal_tasks"] = summary.no_signal_tasks;
+  out["one_member_tasks"] = summary.one_member_tasks;
+  out["singleton_rows"] = summary.singleton_rows;
+  out["statistics"] = summary.statistics;
+  out["warnings"] = summary.warnings;
+  return out;
+}
+
+nb::dict credit_dict(Credit credit, const std::vector<std::string>& notes) {
+  nb::dict out;
+  out["step_return"] = numbers(std::move(credit.step_return));
+  out["step_advantage"] = numbers(std::move(credit.step_advantage));
+  out["episode_advantage"] = numbers(std::move(credit.episode_advantage));
+  out["advantage"] = array(std::move(credit.advantage));
+  out["weight"] = numbers(std::move(credit.weight));
+  out["group"] = ids(credit.group);
+  out["node"] = ids(credit.node);
+  out["next_node"] = ids(credit.next_node);
+  out["summary"] = summary_dict(credit.summary);
+  out["notes"] = notes;
+  return out;
+}
+
+// The credit of a step file, and its graphs as JSON text where they are asked for and the estimator builds
+// any.
+nb::tuple credit_steps(const CreditPlan& plan, const StepFile& steps, bool with_graphs) {
+  struct Answer {
+    Credit credit;
+    std::vector<std::string> notes;
+    std::optional<std::string> graphs;
+  };
+  const auto compute = [&]() -> Result<Answer> {
+    graph::Request request{.estimator = plan.estimator, .preset = plan.preset, .settings = plan.settings};
+    request.threads = plan.threads;
+    const Result<Options> options = graph::resolve_options(request);
+    if (!options) return options.error();
+    const std::optional<graph::EstimatorInfo> info = graph::find_estimator(plan.estimator);
+    LODESTEP_CHECK(info.has_value());
+    Result<harness::StepMatching> matching =
+        harness::match_steps(plan.matcher, plan.matcher_settings, *info, *options, steps);
+    if (!matching) return matching.error();
+    request.matcher = matching->matcher;
+    Result<Credit> credit = graph::estimate(request, steps.batch);
+    if (!credit) return credit.error();
+    Answer answer{std::move(*credit), std::move(matching->notes), std::nullopt};
+    if (with_graphs && info->has_graph) answer.graphs = harness::graphs_json(steps, answer.credit);
+    return answer;
+  };
+  Result<Answer> result = [&] {
+    const nb::gil_scoped_release release;
+    return compute();
+  }();
+  Answer answer = value_or_raise(std::move(result));
+  return nb::make_tuple(credit_dict(std::move(answer.credit), answer.notes), answer.graphs);
+}
+
+nb::tuple credit_json_lines(const CreditPlan& plan, const std::string& lines, bool ignore_unknown) {
+  Result<StepFile> steps = [&] {
+    const nb::gil_scoped_release release;
+    std::istringstream in(lines);
+    std::ostringstream unused;
+    harness::Io io{in, unused, unused};
+    return harness::read_steps(
+        "-", ignore_unknown ? harness::UnknownFields::kIgnore : harness::UnknownFields::kRefuse, io);
+  }();
+  return credit_steps(plan, value_or_raise(std::move(steps)), true);
+}
+
+using IdColumn = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NumberColumn = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using FlagColumn = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Columns of a batch by the names of graph/batch.h; `states` are the distinct states as JSON values.
+nb::tuple credit_columns(const CreditPlan& plan, const nb::dict& columns,
+                         const std::vector<std::string>& states, Id goal_state) {
+  StepFile steps;
+  graph::Batch& batch = steps.batch;
+  batch.goal_state = goal_state;
+  const auto fill = [&]<typename Column, typename Value>(const char* name, std::vector<Value>& target) {
+    if (!columns.contains(name)) return;
+    const Column column = nb::cast<Column>(columns[name]);
+    target.assign(column.data(), column.data() + column.shape(0));
+  };
+  fill.operator()<IdColumn>("task", batch.task);
+  fill.operator()<IdColumn>("episode", batch.episode);
+  fill.operator()<IdColumn>("t", batch.t);
+  fill.operator()<IdColumn>("state", batch.state);
+  fill.operator()<IdColumn>("next_state", batch.next_state);
+  fill.operator()<IdColumn>("action", batch.action);
+  fill.operator()<IdColumn>("tokens", batch.tokens);
+  fill.operator()<NumberColumn>("reward", batch.reward);
+  fill.operator()<NumberColumn>("episode_reward", batch.episode_reward);
+  fill.operator()<FlagColumn>("valid", batch.valid);
+  fill.operator()<FlagColumn>("success", batch.success);
+  fill.operator()<FlagColumn>("done", batch.done);
+  if (batch.next_state.empty()) batch.next_state.assign(batch.state.size(), graph::kNone);
+  check(graph::validate(batch));
+  for (const std::string& state : states) steps.states.intern(state);
+  LODESTEP_CHECK(steps.states.size() == states.size());  // distinct, or numbers and texts would part
+  return credit_steps(plan, steps, false);
+}
+
+nb::dict credit_of_recording(const CreditPlan& plan, harness::Recording& recording,
+                             const std::optional<std::string>& path, bool keep) {
+  Result<harness::Credited> result = [&]() -> Result<harness::Credited> {
+    const nb::gil_scoped_release release;
+    harness::CreditRequest request{plan.estimator, plan.preset,           plan.settings,
+                                   plan.matcher,   plan.matcher_settings, plan.threads};
+    Result<harness::Credited> credited = harness::credit_recording(recording, request);
+    if (!credited || !path) return credited;
+    Result<std::unique_ptr<harness::Recorder>> recorder = harness::open_recording(*path);
+    if (!recorder) return recorder.error();
+    if (Status s = (*recorder)->add_estimate(credited->estimate); !s) return s.error();
+    if (Status s = (*recorder)->flush(); !s) return s.error();
+    return credited;
+  }();
+  harness::Credited credited = value_or_raise(std::move(result));
+  if (keep) {
+    const auto same = [&](const harness::Estimate& estimate) {
+      return estimate.name == credited.estimate.name;
+    };
+    std::erase_if(recording.estimates, same);
+    recording.estimates.push_back(credited.estimate);
+  }
+  return credit_dict(std::move(credited.credit), credited.notes);
+}
+
+nb::list estimator_list() {
+  nb::list out;
+  for (const graph::EstimatorInfo& info : graph::estimators()) {
+    nb::list options;
+    for (const OptionSpec& option : info.options) {
+      nb::dict row;
+      row["name"] = option.name;
+      row["default"] = option.default_value;
+      row["help"] = option.help;
+      row["choices"] = option.choices;
+      options.append(row);
+    }
+    nb::dict row;
+    row["name"] = info.name;
+    row["summary"] = info.summary;
+    row["options"] = options;
+    row["has_graph"] = info.has_graph;
+    row["merges_states"] = info.merges_states;
+    out.append(row);
+  }
+  return out;
+}
+
+nb::object estimate_column(const std::vector<std::optional<double>>& column) {
+  if (column.empty()) return nb::none();
+  std::vector<double> out;
+  for (const auto& value : column) out.push_back(value.value_or(std::numeric_limits<double>::quiet_NaN()));
+  return array(std::move(out));
+}
+
+nb::object estimate_column(const std::vector<std::optional<std::int64_t>>& column) {
+  if (column.empty()) return nb::none();
+  std::vector<std::int64_t> out;
+  for (const auto& value : column) out.push_back(value.value_or(-1));
+  return array(std::move(out));
+}
+
+nb::list estimate_columns(const harness::Recording& recording) {
+  nb::list out;
+  for (const harness::Estimate& estimate : recording.estimates) {
+    nb::dict row;
+    row["name"] = estimate.name;
+    row["estimator"] = estimate.estimator;
+    row["matcher"] = estimate.matcher;
+    row["settings"] = json_value(estimate.settings);
+    row["step_return"] = estimate_column(estimate.step_return);
+    row["step_advantage"] = estimate_column(estimate.step_advantage);
+    row["episode_advantage"] = estimate_column(estimate.episode_advantage);
+    row["advantage"] = array(estimate.advantage);
+    row["group"] = estimate_column(estimate.group);
+    row["node"] = estimate_column(estimate.node);
+    row["next_node"] = estimate_column(estimate.next_node);
+    out.append(row);
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind_credit(nb::module_& module) {
+  nb::class_<CreditPlan>(module, "CreditPlan")
+      .def(
+          "__init__",
+          [](CreditPlan* self, std::string estimator, std::string preset, const nb::dict& settings,
+             std::string matcher, const nb::dict& matcher_settings, int threads) {
+            new (self) CreditPlan{std::move(estimator),
+                                  std::move(preset),
+                                  std::move(matcher),
+                                  settings_of(settings),
+                                  settings_of(matcher_settings),
+                                  threads};
+          },
+          nb::arg("estimator"), nb::arg("preset"), nb::arg("settings"), nb::arg("matcher"),
+          nb::arg("matcher_settings"), nb::arg("threads"));
+  module.def("credit_json_lines", credit_json_lines, nb::arg("plan"), nb::arg("lines"),
+             nb::arg("ignore_unknown"));
+  module.def("credit_columns", credit_columns, nb::arg("plan"), nb::arg("columns"), nb::arg("states"),
+             nb::arg("goal_state") = graph::kNone);
+  module.def("credit_of_recording", credit_of_recording, nb::arg("plan"), nb::arg("recording"),
+             nb::arg("path"), nb::arg("keep"));
+  module.def("estimators", estimator_list);
+  module.def("estimates", estimate_columns, nb::arg("recording"));
+  module.def("summary_text", [](const harness::Recording& recording) {
+    return text_of(to_text(harness::summarize(recording)));
+  });
+  module.def("summary", [](const harness::Recording& recording) {
+    return json_value(to_json(harness::summarize(recording)));
+  });
+}
+
+}  // namespace lodestep::python
