@@ -14,6 +14,8 @@ const std::vector<Command>& commands() {
       {"rollout", "runs groups of episodes, recorded and credited", &run_rollout},
       {"report", "shows a recording", &run_report},
       {"bench", "measures our own speed", &run_bench},
+      {"view", "shows a recording in a browser", &run_view},
+      {"plot", "draws a figure of recordings as SVG, PNG or PDF", &run_plot},
       {"export", "writes the steps of a recording", &run_export},
       {"credit", "gives recorded steps their advantages", &run_credit},
       {"match", "gives observations the keys of their states, and measures matchers", &run_match},

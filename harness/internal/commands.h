@@ -15,6 +15,8 @@ Result<int> run_play(const std::vector<std::string>& words, Io& io);
 Result<int> run_rollout(const std::vector<std::string>& words, Io& io);
 Result<int> run_report(const std::vector<std::string>& words, Io& io);
 Result<int> run_bench(const std::vector<std::string>& words, Io& io);
+Result<int> run_view(const std::vector<std::string>& words, Io& io);
+Result<int> run_plot(const std::vector<std::string>& words, Io& io);
 Result<int> run_export(const std::vector<std::string>& words, Io& io);
 Result<int> run_credit(const std::vector<std::string>& words, Io& io);
 Result<int> run_match(const std::vector<std::string>& words, Io& io);

@@ -276,7 +276,7 @@ void place_nodes(GroupGraph& graph) {
       graph.rows = std::max(graph.rows, node.row + 1);
       graph.columns = std::max(graph.columns, node.column + 1);
     }
-    next_row = graph.rows + 1;
+    next_row = graph.rows + 0.5;
   }
 }
 

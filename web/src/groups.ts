@@ -2,7 +2,7 @@
 import type { App } from "./app";
 import { goToStep } from "./app";
 import { h } from "./dom";
-import { KIND_NAMES, KIND_SIGNS, type Kind } from "./model";
+import { KIND_NAMES, KIND_SIGNS, type Kind, type Model } from "./model";
 
 const SHOWN = 400; // groups; more are reached by searching
 
@@ -29,8 +29,8 @@ export interface Hit { group: number; episodes: number[]; steps: number[] }
 export function search(app: App, text: string): Hit[] {
   const { model } = app;
   const query = parseQuery(text);
-  const found = (words: string[]) => words.map((word) => model.doc.texts.map((t) => t.toLowerCase().includes(word)));
-  const words = found(query.words), actions = found(query.action), tasks = found(query.task);
+  const contains = (words: string[]) => words.map((word) => model.doc.texts.map((t) => t.toLowerCase().includes(word)));
+  const words = contains(query.words), actions = contains(query.action), tasks = contains(query.task);
   const hits: Hit[] = [];
   for (let group = 0; group < model.groupCount; group++) {
     const task = model.doc.groups.task[group];
@@ -62,9 +62,12 @@ function outcomeMatches(kind: Kind, want: string): boolean {
   return kind === want || KIND_NAMES[kind] === want || (want === "failure" && (kind === "truncated" || kind === "stopped"));
 }
 
+let found: { model: Model | null; query: string; hits: Hit[] } = { model: null, query: "", hits: [] };
+
 export function groupList(app: App): HTMLElement {
   const { model, state } = app;
-  const hits = search(app, state.query);
+  if (found.query !== state.query || found.model !== model) found = { model, query: state.query, hits: search(app, state.query) };
+  const { hits } = found;
   const box = h("input", {
     id: "search", type: "search", value: state.query, placeholder: "Search: words, task:, outcome:failure, action:", "aria-label": "search",
     onchange: () => app.set({ query: box.value }),

@@ -26,6 +26,7 @@ class Viewer implements App {
   state: State;
   private readonly defaults: State;
   private readonly root: HTMLElement;
+  private list = { key: "", element: h("nav") };
   private readonly help = h("dialog", { class: "help" }, h("h2", {}, "Keys"), h("dl", {}, ...KEYS.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)])),
     h("form", { method: "dialog" }, h("button", {}, "close")));
 
@@ -91,15 +92,30 @@ class Viewer implements App {
     useDark(this.dark());
     document.documentElement.dataset.theme = this.dark() ? "dark" : "light";
     const focus = document.activeElement?.id;
-    const scrolls = [".groups ol", ".left", ".stepper"].map((name) => [name, this.root.querySelector(name)?.scrollTop ?? 0] as const);
-    this.root.replaceChildren(this.header(), groupList(this), model.groupCount === 0
+    const scrolls = [".left", ".stepper"].map((name) => [name, this.root.querySelector(name)?.scrollTop ?? 0] as const);
+    const body = model.groupCount === 0
       ? h("main", {}, h("section", { class: "panel" }, h("p", {}, "The recording holds no episode.")))
-      : h("main", { class: state.tab }, ...this.panels()));
+      : h("main", { "data-tab": state.tab }, ...this.panels());
+    const next = [this.header(), this.groups(), body];
+    if (this.root.childElementCount === 0) this.root.append(...next);
+    else next.forEach((element, i) => { if (this.root.children[i] !== element) this.root.children[i].replaceWith(element); });
     for (const [name, top] of scrolls) {
       const box = this.root.querySelector(name);
       if (box) box.scrollTop = top;
     }
-    if (focus) document.getElementById(focus)?.focus();
+    if (focus && document.activeElement?.id !== focus) document.getElementById(focus)?.focus();
+  }
+
+  // The list may be long: it is kept while nothing in it changes.
+  private groups(): HTMLElement {
+    const { query, group, tab } = this.state;
+    const key = `${group} ${tab} ${query}`;
+    if (this.list.key === key) return this.list.element;
+    const top = this.list.element.querySelector("ol")?.scrollTop ?? 0;
+    this.list = { key, element: groupList(this) };
+    // A new list scrolls only once it stands in the page.
+    queueMicrotask(() => { this.list.element.querySelector("ol")!.scrollTop = top; });
+    return this.list.element;
   }
 
   private panels(): HTMLElement[] {
