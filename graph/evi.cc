@@ -65,9 +65,9 @@ Status run(const Work& work, Credit& credit) {
       }
     }
   });
-  if (penalty.on_step) penalise(work, penalty.coef, credit.step_return);
+  const std::vector<double> compared = penalised(work, penalty, credit.step_return);
   credit.group = number_groups(work, follow_graph ? graph->node : work.batch.state);
-  credit.step_advantage = group_advantages(work, credit.group, credit.step_return, normaliser);
+  credit.step_advantage = group_advantages(work, credit.group, compared, normaliser);
   if (episode_weight != 0) credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
   combine(work, step_weight, episode_weight, credit);
   take_graph(*graph, credit);

@@ -52,11 +52,11 @@ Status run(const Work& work, Credit& credit) {
   if (!read.status()) return read.status();
 
   credit.step_return = discounted_returns(work, gamma);
-  if (penalty.on_step) penalise(work, penalty.coef, credit.step_return);
+  const std::vector<double> compared = penalised(work, penalty, credit.step_return);
   const Result<std::vector<Id>> merged = merged_states(work);
   if (!merged) return merged.error();
   credit.group = number_groups(work, *merged);
-  credit.step_advantage = group_advantages(work, credit.group, credit.step_return, normaliser);
+  credit.step_advantage = group_advantages(work, credit.group, compared, normaliser);
   credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
   combine(work, step_weight, episode_weight, credit);
   return {};

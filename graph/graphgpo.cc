@@ -91,11 +91,11 @@ Status run(const Work& work, Credit& credit) {
   if (!built) return built.error();
   GroupGraph& graph = *built;
   credit.step_return = path_returns(work, graph, g, costs);
-  if (penalty.on_step) penalise(work, penalty.coef, credit.step_return);
+  const std::vector<double> compared = penalised(work, penalty, credit.step_return);
   credit.group = number_groups(work, g.groups_follow_graph ? graph.node : work.batch.state);
   credit.step_advantage =
-      g.unique_edges ? advantages_over_edges(work, credit.group, graph, credit.step_return, normaliser)
-                     : group_advantages(work, credit.group, credit.step_return, normaliser);
+      g.unique_edges ? advantages_over_edges(work, credit.group, graph, compared, normaliser)
+                     : group_advantages(work, credit.group, compared, normaliser);
   // The released code does not compute a part of weight 0.
   if (g.paper || g.episode_weight != 0) {
     credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));

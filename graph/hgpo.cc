@@ -90,7 +90,7 @@ Status run(const Work& work, Credit& credit) {
   // Population deviation inside the groups unless asked otherwise; the episode item keeps the sample's.
   if (!read.given("std") && !read.given("ddof")) normaliser.ddof = 0;
   credit.step_return = discounted_returns(work, gamma);
-  if (penalty.on_step) penalise(work, penalty.coef, credit.step_return);
+  const std::vector<double> compared = penalised(work, penalty, credit.step_return);
 
   std::vector<double> sum(work.rows(), 0), weights(work.rows(), 0);
   const auto add_item = [&](const std::vector<double>& item, double weight) {
@@ -105,8 +105,8 @@ Status run(const Work& work, Credit& credit) {
   credit.group = group;
   for (std::int64_t k = 1; k <= history + 1; ++k) {
     if (k > 1) group = longer_histories(work, group);
-    add_item(as_released ? released_items(work, group, credit.step_return, normaliser)
-                         : exact_items(work, group, credit.step_return, normaliser),
+    add_item(as_released ? released_items(work, group, compared, normaliser)
+                         : exact_items(work, group, compared, normaliser),
              std::pow(static_cast<double>(k + 1), alpha));
   }
   credit.step_advantage = empty_column(work);

@@ -76,6 +76,11 @@ void penalise(const Work& work, double coef, std::span<double> x) {
   }
 }
 
+std::vector<double> penalised(const Work& work, const Penalty& penalty, std::vector<double> step_return) {
+  if (penalty.on_step) penalise(work, penalty.coef, step_return);
+  return step_return;
+}
+
 std::vector<double> votes_of_task(const Work& work, std::size_t task, Votes votes,
                                   std::span<const double> score) {
   std::vector<double> members;
