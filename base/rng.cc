@@ -112,6 +112,10 @@ std::uint64_t PythonRandom::below(std::uint64_t n) {
   }
 }
 
+void PythonRandom::skip(std::uint64_t words) {
+  for (; words > 0; --words) twister_.next();
+}
+
 std::int64_t PythonRandom::randint(std::int64_t low, std::int64_t high) {
   LODESTEP_CHECK(low <= high, low, high);
   return low + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(high - low) + 1));

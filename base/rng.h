@@ -55,6 +55,7 @@ class PythonRandom {
   std::vector<std::size_t> sample(std::size_t population, std::size_t k);    // indices
   std::vector<std::size_t> choices(std::size_t population, std::size_t k);   // indices
   template <typename T> void shuffle(std::vector<T>& items);                 // in place
+  void skip(std::uint64_t words);  // as if so many 32-bit words had been drawn
   std::uint64_t words_given() const { return twister_.words_given(); }
 
  private:

@@ -6,6 +6,7 @@
 #include "envs/dummy/dummy_env.h"
 #include "envs/factory.h"
 #include "envs/sokoban/sokoban_env.h"
+#include "envs/webshop/webshop_env.h"
 
 namespace lodestep {
 
@@ -14,6 +15,7 @@ const std::vector<EnvType>& environment_types() {
       alfworld::env_type(),
       dummy::env_type(),
       sokoban::env_type(),
+      webshop::env_type(),
   };
   return types;
 }

@@ -89,6 +89,9 @@ Result<std::shared_ptr<const GoalTable>> GoalTable::make(std::shared_ptr<const C
   std::iota(table->order_.begin(), table->order_.end(), 0U);
   random.shuffle(table->order_);
   table->after_load_ = random;
+  table->number_.resize(table->order_.size());
+  for (std::uint32_t number = 0; number < table->order_.size(); ++number)
+    table->number_[table->order_[number]] = number;
   table->cumulative_.push_back(0);
   for (const std::uint32_t position : table->order_) {
     table->cumulative_.push_back(table->cumulative_.back() + table->entries_[position].weight);

@@ -58,6 +58,7 @@ class GoalTable {
   std::uint32_t in_session(std::uint32_t number) const {
     return order_[number];
   }  // session number -> position
+  std::uint32_t session_number(std::uint32_t position) const { return number_[position]; }  // the inverse
   double total_weight() const { return cumulative_.back(); }
   // The original's choice of a session number: one draw; number 0 never comes, the last one twice as often.
   std::uint32_t draw(PythonRandom& random) const;
@@ -88,8 +89,9 @@ class GoalTable {
   std::vector<double> prices_;
   std::size_t indexed_ = 0;
   std::vector<Entry> entries_;
-  std::vector<std::uint32_t> order_;
-  std::vector<double> cumulative_;  // in session order, with a leading 0
+  std::vector<std::uint32_t> order_;   // session number -> position
+  std::vector<std::uint32_t> number_;  // position -> session number
+  std::vector<double> cumulative_;     // in session order, with a leading 0
   PythonRandom after_load_;
   std::vector<std::uint32_t> train_, valid_, test_;
 };

@@ -190,6 +190,12 @@ std::size_t count_attributes(const Bought& bought, const Wanted& wanted, Fuzzy f
 
 }  // namespace
 
+double type_reward(const Bought& bought, const Wanted& wanted) {
+  RewardInfo info;
+  score_type(bought, wanted, info);
+  return info.r_type;
+}
+
 int token_set_ratio(std::u32string_view bought, std::u32string_view wanted, Fuzzy fuzzy) {
   return set_ratio(tokens_of(bought), tokens_of(wanted), fuzzy);
 }
@@ -215,7 +221,8 @@ RewardInfo score_purchase(const Purchase& purchase) {
   RewardInfo info;
   score_type(purchase.bought, wanted, info);
   info.r_price = purchase.price <= wanted.price_upper;
-  const std::size_t attributes = count_attributes(purchase.bought, wanted, purchase.fuzzy);
+  const std::size_t attributes = info.attributes_matched =
+      count_attributes(purchase.bought, wanted, purchase.fuzzy);
   std::vector<bool> satisfied(wanted.options.size(), false);
   for (const std::string& chosen : purchase.options) {
     const std::vector<bool> matched = matched_options(chosen, wanted, purchase.fuzzy);

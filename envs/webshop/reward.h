@@ -51,6 +51,7 @@ struct RewardInfo {
   std::optional<double> r_option, w_option;  // absent when the goal has no options
   bool r_price = false;
   double w_price = 0;
+  std::size_t attributes_matched = 0;
   bool approximate = false;  // nouns came from the built-in rule, not from a table
 };
 
@@ -61,6 +62,7 @@ std::string to_json(const RewardInfo& info);
 Bought as_bought(const Product& product, const std::vector<std::string>& nouns);
 
 // The parts, for tests and for planning.
+double type_reward(const Bought& bought, const Wanted& wanted);  // r_type
 int token_set_ratio(std::u32string_view bought, std::u32string_view wanted, Fuzzy fuzzy = Fuzzy::kDifflib);
 std::string normalize_color(std::string_view text);
 // Which goal options a chosen value satisfies; bit i = option i.

@@ -209,7 +209,18 @@ std::u32string repr_pair(std::u32string_view first, std::u32string_view second) 
   return out += U')';
 }
 
-std::string json_dumps(const std::vector<std::pair<std::string_view, std::string_view>>& items) {
+std::string repr_dict(const Items& items) {
+  std::u32string out = U"{";
+  for (const auto& [name, value] : items) {
+    if (out.size() > 1) out += U", ";
+    append_repr(out, to_points(name));
+    out += U": ";
+    append_repr(out, to_points(value));
+  }
+  return encode_utf8(out += U'}');
+}
+
+std::string json_dumps(const Items& items) {
   std::string out = "{";
   for (const auto& [name, value] : items) {
     if (out.size() > 1) out += ", ";

@@ -23,10 +23,13 @@ bool is_alphanumeric(char32_t point);  // str.isalnum()
 int decimal_digit(char32_t point);     // 0-9 of a digit of any script, -1 if it is none
 char32_t java_lower(char32_t point);   // Character.toLowerCase: one code point to one
 
-// repr(("name", "value")) without the parentheses' content changed: the tuple's text.
+using Items = std::vector<std::pair<std::string, std::string>>;
+
+// repr(("name", "value")): the tuple's text.
 std::u32string repr_pair(std::u32string_view first, std::u32string_view second);
+std::string repr_dict(const Items& items);
 // json.dumps of a dict of strings: ", " and ": ", ASCII with \u escapes.
-std::string json_dumps(const std::vector<std::pair<std::string_view, std::string_view>>& items);
+std::string json_dumps(const Items& items);
 
 // Word-break class of a code point, packed; see analyzer.cc for the meaning of the bits.
 std::uint16_t word_class(char32_t point);

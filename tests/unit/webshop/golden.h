@@ -12,7 +12,9 @@
 
 namespace lodestep::webshop {
 
-inline std::string text_of(const rapidjson::Value& value) { return {value.GetString(), value.GetStringLength()}; }
+inline std::string text_of(const rapidjson::Value& value) {
+  return {value.GetString(), value.GetStringLength()};
+}
 
 // Calls `check` with every line; false when the file is not there.
 inline bool each_line(const std::string& path, const std::function<void(const rapidjson::Document&)>& check) {
