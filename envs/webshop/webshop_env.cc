@@ -37,8 +37,10 @@ struct State {
   std::uint64_t rng_words = 0;
 };
 
+enum class Verb { kSearch, kClick, kOther };
+
 struct Action {
-  std::string_view name;
+  Verb verb;
   std::string argument;  // lower-case
 };
 
@@ -49,7 +51,11 @@ std::optional<Action> parse_action(std::string_view text) {
   if (close == std::string_view::npos || close < 3) return std::nullopt;
   const std::size_t open = line.rfind('[', close - 2);
   if (open == std::string_view::npos || open == 0 || !is_valid_utf8(line)) return std::nullopt;
-  return Action{line.substr(0, open), python_lower(line.substr(open + 1, close - open - 1))};
+  const std::string_view name = line.substr(0, open);
+  return Action{name == "search"  ? Verb::kSearch
+                : name == "click" ? Verb::kClick
+                                  : Verb::kOther,
+                python_lower(line.substr(open + 1, close - open - 1))};
 }
 
 void pack(ByteWriter& out, const Session& session) {
@@ -125,9 +131,9 @@ class WebShopEnv final : public Environment {
     }
     state_.ended = false;
     const std::optional<Action> action = parse_action(text);
-    const bool valid = action && (action->name == "search"  ? search(action->argument)
-                                  : action->name == "click" ? click(action->argument)
-                                                            : false);
+    const bool valid = action && (action->verb == Verb::kSearch  ? search(action->argument)
+                                  : action->verb == Verb::kClick ? click(action->argument)
+                                                                 : false);
     ++views_;
     StepResult result = observe();
     result.action_valid = valid;
@@ -562,7 +568,7 @@ class WebShopEnv final : public Environment {
   }
   static bool can_search(const std::string& words) {
     const std::optional<Action> action = parse_action("search[" + words + "]");
-    return action && action->name == "search" &&
+    return action && action->verb == Verb::kSearch &&
            split(action->argument, ' ')[0].find('<') == std::string_view::npos;
   }
   bool leads_somewhere(const Page& page, std::string_view text) const {
@@ -596,7 +602,7 @@ class WebShopEnv final : public Environment {
     for (const std::string& words :
          {product.title, product.title + " " + goal_.instruction, "<q> " + product.query}) {
       const std::optional<Action> action = parse_action("search[" + words + "]");
-      if (!action || action->name != "search" || action->argument != python_lower(words)) continue;
+      if (!action || action->verb != Verb::kSearch || action->argument != python_lower(words)) continue;
       const std::optional<std::size_t> rank = rank_of(action->argument, plan_->product);
       if (!rank || *rank / kPageSize >= best_rank) continue;
       best = "search[" + words + "]";
