@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "envs/sokoban/key_table.h"
 
 namespace lodestep::sokoban {
 namespace {
@@ -59,48 +60,6 @@ struct Dice {
   DrawCounts draws;
 };
 
-// Positions seen by the reverse play. A position is the exclusive or of one random 128-bit number per
-// (cell, label), as Zobrist 1970; labels 3 and 4 differ on purpose: a box that came back is not a box that
-// stayed.
-class Explored {
- public:
-  // False when it was there.
-  bool insert(const Hash128& key) {
-    if (2 * (size_ + 1) > slots_.size()) grow();
-    std::size_t at = key.low & (slots_.size() - 1);
-    for (; slots_[at] != Hash128{}; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at] == key) return false;
-    }
-    slots_[at] = key;
-    ++size_;
-    return true;
-  }
-  std::size_t size() const { return size_; }
-  void clear() {
-    std::fill(slots_.begin(), slots_.end(), Hash128{});
-    size_ = 0;
-  }
-
- private:
-  void grow() {
-    std::vector<Hash128> old(std::max<std::size_t>(256, 2 * slots_.size()));
-    old.swap(slots_);
-    size_ = 0;
-    for (const Hash128& key : old) {
-      if (key != Hash128{}) insert(key);
-    }
-  }
-  std::vector<Hash128> slots_;
-  std::size_t size_ = 0;
-};
-
-std::uint64_t scramble(std::uint64_t x) {  // splitmix64 (Steele, Lea, Flood 2014)
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 // Depth-first reverse play: the player walks backwards and pulls boxes off their targets; the position that
 // scores best by (changes of the pulled box) * (displacement of all boxes) becomes the room.
 class ReversePlay {
@@ -110,7 +69,7 @@ class ReversePlay {
     for (std::size_t d = 0; d < 4; ++d) offset_[d] = kPlaySteps[d].row * spec.cols + kPlaySteps[d].col;
     cols_ = spec.cols;
     numbers_.resize(fixed.size() * 6);
-    for (std::size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = {scramble(2 * i), scramble(2 * i + 1)};
+    for (std::size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = zobrist_number(i);
   }
 
   // `state`: every box on its target with label kBox. Keeps the best position in best_*.
@@ -144,9 +103,7 @@ class ReversePlay {
 
  private:
   void flip(int cell, std::uint8_t label) {
-    const Hash128& number = numbers_[static_cast<std::size_t>(cell) * 6 + label];
-    key_.high ^= number.high;
-    key_.low ^= number.low;
+    toggle(key_, numbers_[static_cast<std::size_t>(cell) * 6 + label]);
   }
   void set(int cell, std::uint8_t label) {
     std::uint8_t& now = state_[static_cast<std::size_t>(cell)];
@@ -164,7 +121,7 @@ class ReversePlay {
 
   void visit(int swaps, int last, int ttl) {
     --ttl;
-    if (ttl <= 0 || explored_.size() >= kMaxExplored || !explored_.insert(key_)) return;
+    if (ttl <= 0 || explored_.size() >= kMaxExplored || !explored_.insert(key_, 0).second) return;
     const int score = uncovered_ == boxes_ ? swaps * displacement_ : 0;
     if (score > best_score_) {
       best_score_ = score;
@@ -231,7 +188,7 @@ class ReversePlay {
   std::vector<int> targets_;
   std::vector<int> box_at_;  // cell of each target's box
   std::vector<int> path_;
-  Explored explored_;
+  KeyTable explored_;  // labels 3 and 4 differ: a box that came back is not a box that stayed
 };
 
 Grid dig_floor(const RoomSpec& spec, int steps, Dice& dice) {

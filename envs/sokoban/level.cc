@@ -101,6 +101,9 @@ Result<Level> make_level(int rows, int cols, Grid codes) {
     return bad_level(std::to_string(level.boxes) + (level.boxes == 1 ? " box" : " boxes") + " but " +
                      std::to_string(targets) + (targets == 1 ? " target" : " targets"));
   }
+  if (targets > kMaxBoxes) {
+    return bad_level(std::to_string(targets) + " boxes; at most " + std::to_string(kMaxBoxes) + " are read");
+  }
   if (targets == 0) return bad_level("no box and no target");
   return level;
 }

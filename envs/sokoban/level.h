@@ -21,7 +21,8 @@ enum Cell : std::uint8_t { kWall, kFloor, kTarget, kBoxOnTarget, kBox, kPlayer, 
 
 using Grid = std::vector<std::uint8_t>;  // rows * cols codes, row by row from the top
 
-constexpr int kMaxSide = 100;  // rows and columns of the largest level that is read
+constexpr int kMaxSide = 100;   // rows and columns of the largest level that is read
+constexpr int kMaxBoxes = 250;  // and its boxes
 
 struct Level {
   int rows = 0;

@@ -12,6 +12,29 @@ const DistanceTable* LevelFacts::table() const {
   return table_ ? &*table_ : nullptr;
 }
 
+Outlook LevelFacts::outlook(const Grid& cells) const {
+  if (const DistanceTable* known = table()) {
+    const std::optional<std::string> moves = shortest_solution(map_, *known, cells);
+    if (!moves) return {Verdict::kImpossible, std::nullopt, std::nullopt};
+    if (moves->empty()) return {Verdict::kSolved, 0, std::nullopt};
+    return {Verdict::kSolved, static_cast<int>(moves->size()), direction_of(moves->front())};
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = outlooks_.find(cells);
+    if (found != outlooks_.end()) return found->second;
+  }
+  Outlook outlook;
+  SearchResult result = search(map_, cells, {kOptimalNodes, 1});
+  if (result.verdict == Verdict::kSolved) outlook.distance = static_cast<int>(result.moves.size());
+  if (result.verdict == Verdict::kGaveUp) result = search(map_, cells, {kAnyNodes, 5});
+  outlook.verdict = result.verdict;
+  if (!result.moves.empty()) outlook.first = direction_of(result.moves.front());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (outlooks_.size() >= kOutlooks) outlooks_.clear();
+  return outlooks_.emplace(cells, outlook).first->second;
+}
+
 Result<std::shared_ptr<const LevelFacts>> LevelCache::get(const std::string& id, const Loader& load) {
   const auto keep = [this, &id](std::shared_ptr<const LevelFacts> facts) {
     const auto listed =

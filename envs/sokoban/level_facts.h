@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,9 +16,16 @@
 #include <utility>
 
 #include "envs/environment.h"
-#include "envs/sokoban/solver.h"
+#include "envs/sokoban/search.h"
 
 namespace lodestep::sokoban {
+
+// How a position stands. A function of the position alone, so the same for every episode and machine.
+struct Outlook {
+  Verdict verdict = Verdict::kGaveUp;
+  std::optional<int> distance;     // d*, when it is known exactly
+  std::optional<Direction> first;  // first move of a solution; a shortest one when distance is known
+};
 
 class LevelFacts {
  public:
@@ -30,9 +38,16 @@ class LevelFacts {
   const Hash128& digest() const { return digest_; }
   const Details& origin() const { return origin_; }  // where a generated level came from; for details()
   const DistanceTable* table() const;                // nullptr when it would need more than kTableEntries
+  // Out of the table; where there is none, by searches within kOptimalNodes and then, for any solution,
+  // kAnyNodes positions: up to seconds for each new position.
+  Outlook outlook(const Grid& cells) const;
   std::size_t table_bytes() const { return table_bytes_; }  // 0 until table() was called
 
  private:
+  static constexpr std::size_t kOptimalNodes = 200'000;
+  static constexpr std::size_t kAnyNodes = 200'000;
+  static constexpr std::size_t kOutlooks = 10'000;  // searched positions that are remembered
+
   Level level_;
   LevelMap map_;
   Hash128 digest_;
@@ -40,6 +55,8 @@ class LevelFacts {
   mutable std::once_flag once_;
   mutable std::optional<DistanceTable> table_;
   mutable std::atomic<std::size_t> table_bytes_{0};
+  mutable std::mutex mutex_;
+  mutable std::map<Grid, Outlook> outlooks_;
 };
 
 class LevelCache {

@@ -80,9 +80,9 @@ struct Reader {
   std::vector<LevelRecord> levels;
   std::vector<std::string> rows;  // of the board being read
   std::size_t first_line = 0;
-  std::string text_before;  // the last text line since the last board
-  bool touching = false;    // no blank line since the last board
-  bool in_comment = false;
+  std::string text_before;       // the last text line since the last board
+  bool touching = false;         // no blank line since the last board
+  std::size_t comment_line = 0;  // of the `Comment:` that is open, 0 when none is
   bool in_solution = false;
 
   Error at(Error error, std::size_t line) const {
@@ -109,7 +109,7 @@ struct Reader {
   }
 
   // "Title: x" and its like; they describe the board above, or the whole file when there is none yet.
-  bool key_line(std::string_view line) {
+  bool key_line(std::string_view line, std::size_t number) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return false;
     const std::string key = ascii_lower(trim(line.substr(0, colon)));
@@ -120,7 +120,7 @@ struct Reader {
     if (std::find(kKnown.begin(), kKnown.end(), key) == kKnown.end()) return false;
     in_solution = key == "solution";
     if (levels.empty()) {
-      in_comment = key == "comment" && value.empty();
+      if (key == "comment" && value.empty()) comment_line = number;
       return true;
     }
     LevelRecord& record = levels.back();
@@ -129,7 +129,7 @@ struct Reader {
     if (key == "comment") {
       if (!record.comment.empty()) record.comment += '\n';
       record.comment += value;
-      in_comment = value.empty();
+      if (value.empty()) comment_line = number;
     }
     if (in_solution && !value.empty()) solution_line(value);
     return true;
@@ -146,10 +146,10 @@ struct Reader {
   }
 
   Status line(std::string_view text, std::size_t number) {
-    if (in_comment) {
+    if (comment_line != 0) {
       const std::string key = ascii_lower(trim(text));
       if (key.starts_with("comment-end") || key.starts_with("comment_end")) {
-        in_comment = false;
+        comment_line = 0;
       } else if (!levels.empty()) {
         std::string& comment = levels.back().comment;
         comment += (comment.empty() ? "" : "\n") + std::string(trim(text));
@@ -185,7 +185,7 @@ struct Reader {
     const std::string_view words = trim(text);
     if (words.empty()) {
       touching = false;
-    } else if (words.starts_with("::") || key_line(words) || solution_line(words)) {
+    } else if (words.starts_with("::") || key_line(words, number) || solution_line(words)) {
       return {};
     } else if (words.front() == ';') {
       const std::string title(trim(words.substr(1)));
@@ -209,6 +209,10 @@ Result<std::vector<LevelRecord>> parse_levels(std::string_view text, const std::
     if (Status status = reader.line(line, ++number); !status) return status.error();
   }
   if (Status status = reader.end_board(); !status) return status.error();
+  if (reader.comment_line != 0) {
+    return Error{ErrorCode::kBadData, "a comment without Comment-End: would hide the rest of the file",
+                 name + ", line " + std::to_string(reader.comment_line), ""};
+  }
   if (reader.levels.empty()) {
     return Error{ErrorCode::kBadData, "no level in this file", name,
                  "a level is lines of the characters # @ $ . * + and blank"};

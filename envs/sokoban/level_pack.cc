@@ -2,30 +2,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <unordered_set>
 
 #include "base/text.h"
+#include "envs/sokoban/packed_file.h"
 
 namespace lodestep::sokoban {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_level_file(const fs::path& path) {
-  static const std::vector<std::string> kEndings{".txt", ".xsb", ".sok", ".slc_txt", ".rle"};
-  const std::string ending = ascii_lower(path.extension().string());
-  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end();
-}
-
-Result<std::string> read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad())
-    return Error{ErrorCode::kUnavailable, "cannot read the level file", path.string(), ""};
-  return bytes;
-}
 
 // "train", "valid" or "test" when the path leads through a folder of that name, else "".
 std::string split_of(const std::string& name) {
@@ -46,33 +31,38 @@ Result<LevelPack> LevelPack::open(const std::string& path, KeepSolved keep) {
     return Error{ErrorCode::kNotFound, "no such level file or folder", path,
                  "give --data a level file or a folder of them"};
   }
-  std::vector<std::pair<std::string, fs::path>> found;
+  std::vector<std::pair<std::string, std::string>> found;  // name, path
   if (fs::is_directory(root, failed)) {
     const auto options = fs::directory_options::follow_directory_symlink;
     for (fs::recursive_directory_iterator it(root, options, failed), end; it != end && !failed;
          it.increment(failed)) {
-      if (it->is_regular_file(failed) && is_level_file(it->path())) {
-        found.emplace_back(it->path().lexically_relative(root).generic_string(), it->path());
+      const std::string name = it->path().lexically_relative(root).generic_string();
+      if (it->is_regular_file(failed) && (is_level_file(name) || is_level_archive(name))) {
+        found.emplace_back(name, it->path().string());
       }
     }
     if (failed)
       return Error{ErrorCode::kUnavailable, "cannot list the folder: " + failed.message(), path, ""};
     if (found.empty()) {
-      return Error{ErrorCode::kNotFound, "no level files in this folder", path,
-                   "looked for .txt, .xsb and .sok files"};
+      return Error{
+          ErrorCode::kNotFound, "no level files in this folder", path,
+          "looked for .txt, .xsb, .sok, .rle, those with .gz, .zst, .xz or .bz2, and .zip and .tar archives"};
     }
   } else {
-    found.emplace_back(root.filename().string(), root);
+    found.emplace_back(is_level_archive(path) ? "" : root.filename().string(), root.string());
   }
   std::sort(found.begin(), found.end());
   std::vector<File> files;
   for (const auto& [name, file] : found) {
-    Result<std::string> text = read_file(file);
-    if (!text) return text.error();
-    Result<std::vector<LevelRecord>> levels = parse_levels(*text, name);
-    if (!levels) return levels.error();
-    files.push_back({name, std::move(*levels)});
+    Result<std::vector<NamedText>> texts = read_level_texts(file, name);
+    if (!texts) return texts.error();
+    for (const NamedText& one : *texts) {
+      Result<std::vector<LevelRecord>> levels = parse_levels(one.text, one.name);
+      if (!levels) return levels.error();
+      files.push_back({one.name, std::move(*levels)});
+    }
   }
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.name < b.name; });
   return make(std::move(files), keep);
 }
 

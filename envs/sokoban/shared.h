@@ -11,6 +11,7 @@
 #include "envs/environment.h"
 #include "envs/sokoban/level_facts.h"
 #include "envs/sokoban/level_pack.h"
+#include "envs/sokoban/render.h"
 #include "envs/sokoban/room_tasks.h"
 
 namespace lodestep::sokoban {
@@ -20,16 +21,21 @@ constexpr std::uint32_t kVersion = 1;  // raise it when any output byte can chan
 enum class Rewards { kGym, kSparse };
 enum class Actions { kWords, kGym, kVerl };
 enum class AfterDone { kStop, kContinue };
+enum class Pictures { kNone, kTiny, kTiles };
 
 struct Rules {
   Rewards rewards = Rewards::kGym;
   Actions actions = Actions::kWords;
   AfterDone after_done = AfterDone::kStop;
   bool distance = false;  // distance_to_goal in the details
+  Pictures pictures = Pictures::kNone;
+  std::uint32_t tiny_scale = 1;  // pixels a cell of kTiny
+  bool enlarge = false;
 };
 
 struct Shared {
   Rules rules;
+  TileSet tiles = TileSet::builtin();
   RoomSpec room;                  // of generated tasks; size and boxes come from the task id
   std::optional<LevelPack> data;  // of --data
   LevelPack small = LevelPack::small();

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "envs/image.h"
 #include "envs/sokoban/board.h"
 #include "envs/sokoban/shared.h"
 
@@ -83,6 +84,7 @@ class SokobanEnv final : public Environment {
     StepResult result;
     if (!board_) return result;
     result.observation.text = board_text(*board_);
+    if (rules().pictures != Pictures::kNone) result.observation.image = picture();
     result.outcome = board_->solved() && !passed_over_ ? Outcome::kSuccess : Outcome::kRunning;
     return result;
   }
@@ -105,16 +107,9 @@ class SokobanEnv final : public Environment {
 
   std::optional<std::string> gold_action() const override {
     if (!board_ || board_->solved()) return std::nullopt;
-    const std::optional<int> distance = distance_to_goal();
-    if (!distance) return std::nullopt;
-    for (const Direction direction : kDirections) {
-      Board next = *board_;
-      if (!next.push(direction).player) continue;
-      if (facts_->table()->distance(facts_->map(), next.cells()) == *distance - 1) {
-        return action_name(Kind::kPush, direction, rules().actions);
-      }
-    }
-    return std::nullopt;
+    const std::optional<Direction> first = facts_->outlook(board_->cells()).first;
+    if (!first) return std::nullopt;
+    return action_name(Kind::kPush, *first, rules().actions);
   }
 
   StateKeys state_keys() const override {
@@ -127,7 +122,9 @@ class SokobanEnv final : public Environment {
     keys.relevant = keys.exact;  // the same without the player
     std::replace(keys.relevant.begin(), keys.relevant.end(), '@', '-');
     std::replace(keys.relevant.begin(), keys.relevant.end(), '+', '.');
-    const std::optional<int> left = facts_->map().assignment(facts_->map().boxes_in(board_->cells()));
+    const std::vector<int> boxes = facts_->map().boxes_in(board_->cells());
+    const std::optional<int> left =
+        facts_->map().frozen(boxes) ? std::nullopt : facts_->map().assignment(boxes);
     keys.stage = left ? "sokoban/1:pushes=" + std::to_string(*left) : "sokoban/1:dead";
     return keys;
   }
@@ -147,8 +144,10 @@ class SokobanEnv final : public Environment {
     details["moved_player"] = last_.player ? "true" : "false";
     details["moved_box"] = last_.box ? "true" : "false";
     if (rules().distance) {
-      const std::optional<int> distance = distance_to_goal();
-      details["distance_to_goal"] = distance ? std::to_string(*distance) : "null";
+      const Outlook outlook = facts_->outlook(board_->cells());
+      details["distance_to_goal"] = outlook.distance ? std::to_string(*outlook.distance)
+                                    : outlook.verdict == Verdict::kImpossible ? "null"
+                                                                              : "\"unknown\"";
     }
     return details;
   }
@@ -203,6 +202,13 @@ class SokobanEnv final : public Environment {
  private:
   const Rules& rules() const { return shared_->rules; }
 
+  Image picture() const {
+    const Image image = rules().pictures == Pictures::kTiny
+                            ? tiny_image(board_->level(), board_->cells(), rules().tiny_scale)
+                            : tile_image(board_->level(), board_->cells(), shared_->tiles);
+    return rules().enlarge ? enlarge(image) : image;
+  }
+
   void begin(const Task& task, std::shared_ptr<const LevelFacts> facts) {
     task_ = task;
     facts_ = std::move(facts);
@@ -210,11 +216,6 @@ class SokobanEnv final : public Environment {
     counted_ = 0;  // the original does not look: boxes that start on targets pay at the first step
     last_ = {};
     passed_over_ = false;
-  }
-
-  std::optional<int> distance_to_goal() const {
-    const DistanceTable* table = facts_->table();
-    return table != nullptr ? table->distance(facts_->map(), board_->cells()) : std::nullopt;
   }
 
   std::shared_ptr<const Shared> shared_;

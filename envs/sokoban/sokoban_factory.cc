@@ -15,6 +15,10 @@ const std::vector<OptionSpec>& option_specs() {
       {"actions", "words", "words; or the numbers of gym-sokoban (0 to 8) or verl-agent (0 to 4), words still accepted", {"words", "gym", "verl"}},
       {"after_done", "stop", "stop: nothing happens after the end; continue: play on as the original does", {"stop", "continue"}},
       {"distance", "false", "put distance_to_goal (least number of moves, null: dead) into the details", {}},
+      {"image", "none", "picture beside the text: none, tiny (one colour a cell) or rgb (16 x 16 pixels a cell)", {"none", "tiny", "rgb"}},
+      {"tiny_scale", "1", "pixels along a cell of image=tiny", {}},
+      {"enlarge", "false", "enlarge pictures below 65536 pixels as verl-agent does for vision models (square rooms: 256 x 256)", {}},
+      {"tiles", "", "folder of seven PNG tiles for image=rgb, such as gym_sokoban/envs/surface; empty: our own", {}},
       {"solved", "refuse", "levels of --data that start solved: refuse them, or keep them as tasks won at once", {"refuse", "keep"}},
       {"levels", "generated", "tasks without --data: generated rooms, or the small levels that come with the program", {"generated", "small"}},
       {"generator", "verl", "generated rooms as verl-agent makes them, or as gym-sokoban does", {"verl", "gym"}},
@@ -143,6 +147,14 @@ Result<Rules> rules_of(const Options& options) {
   const Result<bool> distance = options.flag("distance");
   if (!distance) return distance.error();
   rules.distance = *distance;
+  const std::string& image = options.text("image");
+  rules.pictures = image == "tiny" ? Pictures::kTiny : image == "rgb" ? Pictures::kTiles : Pictures::kNone;
+  const Result<std::int64_t> scale = options.integer("tiny_scale", 1, 64);
+  if (!scale) return scale.error();
+  rules.tiny_scale = static_cast<std::uint32_t>(*scale);
+  const Result<bool> enlarge = options.flag("enlarge");
+  if (!enlarge) return enlarge.error();
+  rules.enlarge = *enlarge;
   return rules;
 }
 
@@ -153,6 +165,11 @@ Result<std::shared_ptr<const EnvFactory>> open(const EnvConfig& config) {
   Result<Rules> rules = rules_of(*options);
   if (!rules) return rules.error();
   shared->rules = *rules;
+  if (const std::string& folder = options->text("tiles"); !folder.empty()) {
+    Result<TileSet> tiles = TileSet::load(folder);
+    if (!tiles) return tiles.error();
+    shared->tiles = std::move(*tiles);
+  }
   Result<RoomSpec> spec = room_spec(*options);
   if (!spec) return spec.error();
   shared->room = *spec;

@@ -62,6 +62,8 @@ LevelMap::LevelMap(const Level& level) : square_of_(level.fixed.size(), -1) {
     next_.push_back(next);
   }
   live_.assign(cell_of_.size(), false);
+  target_.assign(cell_of_.size(), false);
+  for (const int target : targets_) target_[static_cast<std::size_t>(target)] = true;
   for (const int target : targets_) {
     std::vector<std::uint16_t> far(cell_of_.size(), kFar);
     std::vector<int> queue{target};
@@ -87,6 +89,37 @@ std::vector<int> LevelMap::boxes_in(const Grid& cells) const {
     if (is_box(cells[static_cast<std::size_t>(cell_of(square))])) boxes.push_back(square);
   }
   return boxes;
+}
+
+// A box asked about counts as a wall (2) while its neighbours are asked: boxes that hold each other are held.
+// When it turns out free, so does everything that was concluded from it; the trail says what.
+bool LevelMap::held(int box, std::vector<std::uint8_t>& occupied, std::vector<int>& trail) const {
+  const std::size_t mark = trail.size();
+  occupied[static_cast<std::size_t>(box)] = 2;
+  trail.push_back(box);
+  const auto wall = [&](int square) { return square < 0 || occupied[static_cast<std::size_t>(square)] == 2; };
+  const auto held_box = [&](int square) {
+    return square >= 0 && occupied[static_cast<std::size_t>(square)] == 1 && held(square, occupied, trail);
+  };
+  for (const Direction axis : {Direction::kUp, Direction::kLeft}) {
+    const int a = next(box, axis);
+    const int b = next(box, opposite(axis));
+    if (wall(a) || wall(b) || (!live(a) && !live(b)) || held_box(a) || held_box(b)) continue;
+    for (; trail.size() > mark; trail.pop_back()) occupied[static_cast<std::size_t>(trail.back())] = 1;
+    return false;
+  }
+  return true;
+}
+
+bool LevelMap::frozen(const std::vector<int>& boxes) const {
+  std::vector<std::uint8_t> occupied(cell_of_.size(), 0);
+  std::vector<int> trail;
+  for (const int box : boxes) occupied[static_cast<std::size_t>(box)] = 1;
+  for (const int box : boxes) {
+    if (target_[static_cast<std::size_t>(box)]) continue;
+    if (held(box, occupied, trail)) return true;
+  }
+  return false;
 }
 
 std::optional<int> LevelMap::assignment(const std::vector<int>& boxes) const {

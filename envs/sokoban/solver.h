@@ -40,17 +40,23 @@ class LevelMap {
 
   // Squares of the boxes in a grid of this level, ascending; boxes out of reach are left out.
   std::vector<int> boxes_in(const Grid& cells) const;
+  // Some box off its target can never be moved again, whoever stands where (a freeze deadlock): walls, dead
+  // squares or other frozen boxes hold it on both axes.
+  bool frozen(const std::vector<int>& boxes) const;
   // Least sum of pushes that brings every box to a target of its own as if the others were not there
   // (an assignment problem, Kuhn 1955); nullopt: impossible, so the state is dead. Never more than d*.
   std::optional<int> assignment(const std::vector<int>& boxes) const;
 
  private:
+  bool held(int box, std::vector<std::uint8_t>& occupied, std::vector<int>& trail) const;
+
   std::vector<int> cell_of_;
   std::vector<int> square_of_;
   std::vector<std::array<std::int16_t, 4>> next_;
   std::vector<int> targets_;
   std::vector<std::vector<std::uint16_t>> pushes_;
   std::vector<bool> live_;
+  std::vector<bool> target_;
   bool sound_ = true;
 };
 

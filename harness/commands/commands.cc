@@ -20,6 +20,7 @@ const std::vector<Command>& commands() {
       {"credit", "gives recorded steps their advantages", &run_credit},
       {"match", "gives observations the keys of their states, and measures matchers", &run_match},
       {"ratio", "similarity of texts, equal to difflib", &run_ratio},
+      {"sokoban", "generates, solves, draws and converts Sokoban levels", &run_sokoban},
   };
   return list;
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "envs/factory.h"
+#include "envs/image.h"
 #include "harness/episode.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
@@ -43,7 +44,7 @@ std::string reply(const Episode& episode, const StepResult& result, bool has_bud
 
 std::string image_json(const Image& image) {
   return "{\"width\":" + std::to_string(image.width) + ",\"height\":" + std::to_string(image.height) +
-         ",\"rgb\":\"" + base64_encode(image.rgb) + "\"}";
+         ",\"png\":\"" + base64_encode(encode_png(image)) + "\"}";
 }
 
 std::string refusal(const Error& error) {

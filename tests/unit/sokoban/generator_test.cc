@@ -1,6 +1,4 @@
 // Generated rooms against the golden values of both Python generators.
-#include <openssl/sha.h>
-
 #include <array>
 
 #include "base/text.h"
@@ -11,17 +9,6 @@
 
 namespace lodestep::sokoban {
 namespace {
-
-std::string sha256(std::string_view bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  std::string hex;
-  for (const unsigned char byte : digest) {
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
-  }
-  return hex;
-}
 
 std::string digits(const Grid& grid) {
   std::string out;

@@ -16,9 +16,12 @@
 #include "envs/factory.h"
 #include "envs/sokoban/level.h"
 #include "envs/sokoban/solver.h"
+#include "tests/support/sha256.h"
 #include "tests/support/shared_data.h"
 
 namespace lodestep::sokoban {
+
+using test::sha256;
 
 // golden/sokoban/sokoban.json, nullptr (and a word on standard error) where it is missing.
 inline std::shared_ptr<rapidjson::Document> golden_json() {
