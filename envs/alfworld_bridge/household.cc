@@ -146,7 +146,7 @@ grammar :: """
   ],
   "list_empty": [{"rhs": "nothing"}],
   "list_separator": [{"rhs": ", "}],
-  "list_last_separator": [{"rhs": " and "}]
+  "list_last_separator": [{"rhs": ", and "}]
 }
 """;
 action look { template :: "look"; feedback :: "#look.feedback#"; }

@@ -165,6 +165,7 @@ std::string times_json(const RunTimes& run, const CreditTimes& credit) {
 }  // namespace
 
 Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
+  InterruptGuard interrupt;
   Args args("rollout", "Runs groups of parallel episodes, records every step and attaches credit to each.");
   RolloutOptions options;
   std::string out = "run.db";
@@ -254,7 +255,6 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
       resume.empty() ? create_recording(out, run_info(options, **factory, plan.tasks)) : open_recording(out);
   if (!recorder) return recorder.error();
 
-  InterruptGuard interrupt;
   const bool terminal = &io.err != &io.out && isatty(STDERR_FILENO) != 0;
   const std::size_t total = plan.tasks.size() * plan.group_size - done.size();
   RunHooks hooks;
