@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "canonicalizer/embedding.h"
 #include "canonicalizer/exact.h"
 #include "canonicalizer/lexical.h"
 #include "canonicalizer/robust.h"
+#include "canonicalizer/rules.h"
 #include "canonicalizer/truth.h"
 
 namespace lodestep::canonicalizer {
@@ -13,8 +15,10 @@ namespace lodestep::canonicalizer {
 MatcherRegistry::MatcherRegistry() {
   for (MatcherKind& kind : truth_kinds()) add(std::move(kind));
   add(exact_kind());
+  add(rules_kind());
   add(lexical_kind());
   add(robust_kind());
+  add(embedding_kind());
 }
 
 void MatcherRegistry::add(MatcherKind kind) {
