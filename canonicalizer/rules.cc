@@ -51,7 +51,7 @@ constexpr Preset kNamed[] = {
      "drop (?i)[\\W_]*(?:advertisement|ad|sponsored|promoted|promotion)\\b.*\n"
      "drop \\*{3,}.*\\*{3,}\n"
      "drop (?i)we use cookies.*\n"},
-    {"lists", "sort-list (?i)(?:you see|on it,?|in it,?|:) ([^:]*,[^:]*?)\\.?\n"},
+    {"lists", "sort-list (?i)(?:you see|on it,?|in it,?|:) ([^:]*,[^:]*?)\\.?$\n"},
 };
 
 std::string each_line(const std::string& text, const std::function<bool(std::string&)>& keep) {
