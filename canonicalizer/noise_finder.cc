@@ -135,42 +135,45 @@ void NoiseFinder::find_step_counters() {
     std::vector<std::int64_t> times;
     std::vector<std::uint32_t> trajectories;
   };
+  struct Value {
+    Track* track;
+    std::optional<std::int64_t> number;
+  };
   std::unordered_map<std::uint64_t, Track, ContainerHash> tracks;
-  std::unordered_map<SegmentId, std::vector<std::pair<std::uint64_t, std::optional<std::int64_t>>>> values;
+  std::vector<std::optional<std::vector<Value>>> values(book_.size());  // by segment
+  const auto note = [](auto& seen, auto item, std::size_t enough) {
+    if (seen.size() < enough && std::find(seen.begin(), seen.end(), item) == seen.end()) seen.push_back(item);
+  };
   for (const View& view : views_) {
     const Shape& shape = shapes_[view.shape];
     for (std::size_t i = 0; i < shape.lines.size(); ++i) {
-      if (shape.is_protected[i] || book_.segment(shape.lines[i]).numbers.empty()) continue;
-      const auto [numbers, is_new] = values.try_emplace(shape.lines[i]);
-      if (is_new) {
+      if (shape.is_protected[i]) continue;
+      std::optional<std::vector<Value>>& numbers = values[shape.lines[i]];
+      if (!numbers) {
+        numbers.emplace();
         const Segment& segment = book_.segment(shape.lines[i]);
         for (const Number& number : segment.numbers) {
-          numbers->second.emplace_back(
-              number.context,
-              parse_int(std::string_view(segment.text).substr(number.begin, number.end - number.begin)));
+          const std::string_view digits =
+              std::string_view(segment.text).substr(number.begin, number.end - number.begin);
+          numbers->push_back({&tracks[number.context], parse_int(digits)});
         }
       }
-      for (const auto& [context, value] : numbers->second) {
-        Track& track = tracks[context];
-        if (!track.up && !track.down) continue;
-        if (!value) {
-          track.up = track.down = false;
+      for (const auto& [track, number] : *numbers) {
+        if (!track->up && !track->down) continue;
+        if (!number) {
+          track->up = track->down = false;
           continue;
         }
-        if (!track.started) {
-          track.started = true;
-          track.sum = *value + view.t;
-          track.difference = *value - view.t;
+        if (!track->started) {
+          track->started = true;
+          track->sum = *number + view.t;
+          track->difference = *number - view.t;
         }
-        track.up = track.up && *value - view.t == track.difference;
-        track.down = track.down && *value + view.t == track.sum;
-        ++track.views;
-        const auto note = [](auto& seen, auto item, std::size_t enough) {
-          if (seen.size() < enough && std::find(seen.begin(), seen.end(), item) == seen.end())
-            seen.push_back(item);
-        };
-        note(track.times, view.t, kTimes);
-        note(track.trajectories, view.trajectory, kTrajectories);
+        track->up = track->up && *number - view.t == track->difference;
+        track->down = track->down && *number + view.t == track->sum;
+        ++track->views;
+        note(track->times, view.t, kTimes);
+        note(track->trajectories, view.trajectory, kTrajectories);
       }
     }
   }
@@ -201,6 +204,7 @@ void NoiseFinder::grow() {
   verdicts_.resize(book_.size(), Verdict::kOpen);
   votes_.resize(book_.size());
   counter_.resize(book_.size());
+  is_touched_.resize(book_.size(), false);
 }
 
 bool NoiseFinder::is_volatile(std::uint64_t context) const {
@@ -218,10 +222,18 @@ void NoiseFinder::start_round() {
     SegmentId now = book_.masked(id, [this](std::uint64_t context) { return is_volatile(context); });
     if (sort_words_ && book_.segment(now).has_comma) now = book_.words_sorted(now);
     grow();
+    if (effective_[id] != now) is_touched_[id] = changed_ = true;
     effective_[id] = now;
   }
   grow();
+  const bool all = !started_ || sort_words_ != words_were_sorted_ || sort_rows_ != rows_were_sorted_;
+  changed_ = changed_ || all;
+  started_ = true;
+  words_were_sorted_ = sort_words_;
+  rows_were_sorted_ = sort_rows_;
   for (Shape& shape : shapes_) {
+    const auto is_touched = [&](SegmentId line) { return is_touched_[line] || is_touched_[effective(line)]; };
+    if (!all && std::none_of(shape.lines.begin(), shape.lines.end(), is_touched)) continue;
     in_order_.clear();
     masked_.clear();
     words_.clear();
@@ -253,6 +265,7 @@ void NoiseFinder::start_round() {
     shape.as_word_bag = hash_of(words_);
     shape.key = hash_of({shape.guard, sort_rows_ ? shape.as_bag : shape.in_order});
   }
+  std::fill(is_touched_.begin(), is_touched_.end(), false);
 }
 
 void NoiseFinder::judge() {
@@ -271,15 +284,17 @@ void NoiseFinder::learn() {
     start_round();
   }
   for (int round = 0; round < settings_.rounds; ++round) {
+    changed_ = false;
     vote();
     decide();
     start_round();
+    if (!changed_) break;  // the next round would see what this one saw
   }
 }
 
 void NoiseFinder::vote() {
   std::fill(votes_.begin(), votes_.end(), Votes{});
-  pattern_votes_.clear();
+  pattern_votes_.assign(book_.templates(), Votes{});
   row_orders_ = word_orders_ = 0;
   Class first;
   Class after;
@@ -361,7 +376,7 @@ void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>>
   for (std::size_t i = 0; i < core.size(); ++i) {
     if (i > 0 && core[i] == core[i - 1]) continue;
     ++votes_[core[i]].genuine;
-    ++pattern_votes_[book_.segment(core[i]).template_hash].genuine;
+    ++pattern_votes_[book_.segment(core[i]).template_id].genuine;
     for (const Number& number : book_.segment(core[i]).numbers) stable_.insert(number.context);
   }
   if (shapes.size() == 1 || (first_views && views.size() < kViewsForDoubt)) return;
@@ -401,7 +416,7 @@ void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>>
   noise_voted_.erase(std::unique(noise_voted_.begin(), noise_voted_.end()), noise_voted_.end());
   for (const SegmentId line : noise_voted_) {
     ++votes_[line].noise;
-    ++pattern_votes_[book_.segment(line).template_hash].noise;
+    ++pattern_votes_[book_.segment(line).template_id].noise;
   }
 }
 
@@ -490,7 +505,7 @@ void NoiseFinder::weigh_buckets() {
       core.erase(std::unique(core.begin(), core.end()), core.end());
       for (const SegmentId line : core) {
         ++votes_[line].genuine;
-        ++pattern_votes_[book_.segment(line).template_hash].genuine;
+        ++pattern_votes_[book_.segment(line).template_id].genuine;
       }
     }
     from = to;
@@ -549,8 +564,8 @@ void NoiseFinder::decide() {
     for (const SegmentId line : shape.open_lines) used[line] = true;
   }
   std::vector<SegmentId> open;
-  std::unordered_set<Hash128, ContainerHash>
-      counted;  // templates, so that numbers do not multiply a line's words
+  std::vector<bool> counted(book_.templates());  // so that numbers do not multiply the words of a line
+  pattern_votes_.resize(book_.templates());
   for (SegmentId id = 0; id < used.size(); ++id) {
     if (!used[id]) continue;
     const Segment& segment = book_.segment(id);
@@ -558,16 +573,24 @@ void NoiseFinder::decide() {
     votes += votes_[id];
     const Votes known_pattern = known_.pattern(segment.template_hash);
     Votes pattern = known_pattern;
-    const auto batch_pattern = pattern_votes_.find(segment.template_hash);
-    if (batch_pattern != pattern_votes_.end()) pattern += batch_pattern->second;
-    verdicts_[id] = verdict_by_votes(votes, pattern);
-    if (verdicts_[id] == Verdict::kOpen) {
+    pattern += pattern_votes_[segment.template_id];
+    const Verdict verdict = verdict_by_votes(votes, pattern);
+    if (verdict == Verdict::kOpen) {
       open.push_back(id);
-    } else if (known_pattern == Votes{} && counted.insert(segment.template_hash).second) {
-      count_words(id, verdicts_[id]);
+    } else if (known_pattern == Votes{} && !counted[segment.template_id]) {
+      counted[segment.template_id] = true;
+      count_words(id, verdict);
     }
+    if (verdict != Verdict::kOpen) pass_verdict(id, verdict);
   }
-  for (const SegmentId id : open) verdicts_[id] = verdict_by_words(id);
+  for (const SegmentId id : open) pass_verdict(id, verdict_by_words(id));
+}
+
+void NoiseFinder::pass_verdict(SegmentId line, Verdict verdict) {
+  const bool turned = (verdict == Verdict::kNoise) != (verdicts_[line] == Verdict::kNoise);
+  is_touched_[line] = is_touched_[line] || turned;
+  changed_ = changed_ || turned;
+  verdicts_[line] = verdict;
 }
 
 void NoiseFinder::count_words(SegmentId line, Verdict verdict) {
@@ -621,7 +644,15 @@ void NoiseFinder::teach(NoiseModel& model) {
     }
   }
   for (const auto& [hash, votes] : features_) model.add_feature(hash, votes);
-  for (const auto& [hash, votes] : pattern_votes_) model.add_pattern(hash, votes);
+  std::vector<bool> added(pattern_votes_.size());
+  for (SegmentId id = 0; id < votes_.size(); ++id) {
+    const Segment& segment = book_.segment(id);
+    if (segment.template_id >= added.size() || added[segment.template_id]) continue;
+    added[segment.template_id] = true;
+    if (pattern_votes_[segment.template_id] != Votes{}) {
+      model.add_pattern(segment.template_hash, pattern_votes_[segment.template_id]);
+    }
+  }
   for (const std::uint64_t context : volatile_) model.add_context(context, {1, 0});
   for (const std::uint64_t context : stable_) model.add_context(context, {0, 1});
   model.add_totals(noise_lines_, row_orders_, word_orders_);

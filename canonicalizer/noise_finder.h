@@ -109,6 +109,7 @@ class NoiseFinder {
   Verdict verdict_by_votes(const Votes& line, const Votes& pattern) const;
   Verdict verdict_by_words(SegmentId line);
   void count_words(SegmentId line, Verdict verdict);
+  void pass_verdict(SegmentId line, Verdict verdict);
   bool is_volatile(std::uint64_t context) const;
   SegmentId effective(SegmentId line) const { return effective_[line]; }
   void grow();
@@ -128,13 +129,16 @@ class NoiseFinder {
   std::vector<bool> is_masked_;
   std::vector<Profile> profiles_;
   std::vector<std::uint32_t> counter_;  // scratch: occurrences within one shape
-  std::unordered_map<Hash128, Votes, ContainerHash> pattern_votes_;
+  std::vector<bool> is_touched_;        // effective line or verdict differ from the round before
+  std::vector<Votes> pattern_votes_;    // by template
   std::unordered_map<std::uint64_t, Votes, ContainerHash> features_;
   std::uint32_t noise_lines_ = 0;
 
   std::unordered_set<std::uint64_t, ContainerHash> step_counters_, volatile_, stable_;
   std::uint32_t row_orders_ = 0, word_orders_ = 0;
   bool sort_rows_ = false, sort_words_ = false;
+  bool rows_were_sorted_ = false, words_were_sorted_ = false, started_ = false;
+  bool changed_ = false;                                          // something differs from the round before
   std::unordered_map<std::uint64_t, bool, ContainerHash> edits_;  // is_edit_of, by pair
   std::vector<Extra> extras_;
   std::vector<SegmentId> noise_voted_;

@@ -122,6 +122,9 @@ SegmentId SegmentBook::intern(std::string_view text) {
           hash128(std::string_view(masked).substr(from, places[i] - from + 7)).low ^ (places[i] - from);
     }
   }
+  segment.template_id =
+      templates_.try_emplace(segment.template_hash, static_cast<std::uint32_t>(templates_.size()))
+          .first->second;
   segments_.push_back(std::move(segment));
   return known->second;
 }

@@ -40,6 +40,7 @@ struct Segment {
   std::string text;
   Hash128 hash;           // of text
   Hash128 template_hash;  // of text with its numbers masked
+  std::uint32_t template_id = 0;
   std::vector<Number> numbers;
   bool has_comma = false;
 };
@@ -56,6 +57,7 @@ class SegmentBook {
   SegmentId intern(std::string_view text);  // a text already in normal form
   const Segment& segment(SegmentId id) const { return segments_[id]; }
   std::size_t size() const { return segments_.size(); }
+  std::size_t templates() const { return templates_.size(); }
 
   // The segment with the numbers in these contexts masked; itself when it has none of them.
   template <typename IsVolatile>
@@ -69,6 +71,7 @@ class SegmentBook {
   std::deque<Segment> segments_;
   std::unordered_map<Hash128, Line, ContainerHash> lines_;
   std::unordered_map<Hash128, SegmentId, ContainerHash> ids_;
+  std::unordered_map<Hash128, std::uint32_t, ContainerHash> templates_;
   std::vector<SegmentId> sorted_;  // words_sorted, kNoSegment when not asked for yet
   std::vector<std::vector<std::uint64_t>> features_;
 };

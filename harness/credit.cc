@@ -86,7 +86,9 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
     members.push_back(std::to_string(episode.member));
   }
   const std::vector<canonicalizer::PageView> views = page_views(recording, groups, members);
+  const auto start = std::chrono::steady_clock::now();
   Result<canonicalizer::Matching> matching = (*made)->match(views);
+  const double match_seconds = seconds_since(start);
   if (!matching) return matching.error();
   if (!matching->failed.empty()) return matching->failed.front().error;
   const std::vector<std::uint32_t> state = canonicalizer::number_by_first_appearance(matching->keys);
@@ -130,6 +132,7 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
     }
     ++view;  // the state the episode ended in
   }
+  out.match_seconds = match_seconds;
   out.matching = std::move(*matching);
   return out;
 }

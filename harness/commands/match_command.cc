@@ -1,8 +1,8 @@
 // `lodestep match`: keys for observations that anyone recorded, and how well they agree with the truth.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <deque>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <ostream>
@@ -13,7 +13,13 @@
 #include "canonicalizer/registry.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
+#include "harness/internal/environment_args.h"
 #include "harness/internal/json_lines.h"
+#include "harness/internal/whole_file.h"
+#include "harness/match_experiment.h"
+#include "harness/policy.h"
+#include "harness/recorder.h"
+#include "harness/runner.h"
 
 namespace lodestep::harness {
 namespace {
@@ -201,16 +207,73 @@ Status load_model(canonicalizer::Matcher& matcher, const std::string& path) {
   return {};
 }
 
-Status save_model(const canonicalizer::Matcher& matcher, const std::string& path) {
-  const std::string temporary = path + ".part";
-  std::ofstream file(temporary, std::ios::binary);
-  file << matcher.save();
-  file.close();
-  std::error_code failed;
-  if (file) std::filesystem::rename(temporary, path, failed);
-  if (file && !failed) return {};
-  std::filesystem::remove(temporary, failed);
-  return Error{ErrorCode::kUnavailable, "cannot write the model", path, ""};
+// ---------------------------------------------------------------- the noise experiment
+
+struct BenchWords {
+  EnvironmentArgs environment;
+  std::string split, policy = "mixed:0.5", svg;
+  std::int64_t groups = 16, group_size = 8, max_steps = 0, seed = 0;
+};
+
+// The episodes once more, action by action, under settings that change how pages look.
+Result<Recording> play_again(const Recording& recording, const EnvironmentArgs& environment,
+                             const Settings& extra) {
+  EnvironmentArgs changed = environment;
+  changed.settings.insert(changed.settings.end(), extra.begin(), extra.end());
+  Result<std::shared_ptr<const EnvFactory>> factory = changed.open();
+  if (!factory) return factory.error();
+  Recording out = recording;
+  const std::unique_ptr<Environment> env = (*factory)->make();
+  for (EpisodeRecord& episode : out.episodes) {
+    if (Status reset = env->reset(episode.task); !reset) return reset.error();
+    for (StepRecord& step : episode.steps) {
+      Situation now = situation_of(*env);
+      LODESTEP_CHECK(now.keys.exact == step.before.keys.exact, now.keys.exact, step.before.keys.exact);
+      step.before = std::move(now);
+      env->step(step.action);
+    }
+    episode.last = situation_of(*env);
+  }
+  return out;
+}
+
+Result<int> run_bench(const BenchWords& words, bool json, Io& io) {
+  Result<std::shared_ptr<const EnvFactory>> factory = words.environment.open();
+  if (!factory) return factory.error();
+  const EnvType* type = find_environment_type(words.environment.name);
+  LODESTEP_CHECK(type != nullptr, words.environment.name);
+  const std::string split = words.split.empty() ? (*factory)->splits().front() : words.split;
+  Result<std::vector<std::string>> tasks = draw_tasks(
+      **factory, split, static_cast<std::size_t>(words.groups), static_cast<std::uint64_t>(words.seed));
+  if (!tasks) return tasks.error();
+  Result<std::unique_ptr<Policy>> policy = make_policy(words.policy);
+  if (!policy) return policy.error();
+  RunPlan plan;
+  plan.factory = *factory;
+  plan.tasks = *tasks;
+  plan.group_size = static_cast<std::size_t>(words.group_size);
+  plan.max_steps = words.max_steps > 0 ? static_cast<std::size_t>(words.max_steps) : type->default_max_steps;
+  plan.seed = static_cast<std::uint64_t>(words.seed);
+  MemoryRecorder recorder(RunInfo{});
+  if (Result<RunTimes> played = run_groups(plan, **policy, recorder, {}); !played) return played.error();
+  const Recording recording = recorder.take();
+
+  const auto is_noise = [](const OptionSpec& option) { return option.name == "ads"; };
+  const bool own_noise = std::any_of(type->options.begin(), type->options.end(), is_noise);
+  Result<Experiment> experiment = run_match_experiment(
+      recording, default_noise_settings(own_noise), default_matchers(),
+      [&](const Recording& clean, const Settings& extra) {
+        return play_again(clean, words.environment, extra);
+      },
+      [&](const std::string& now) { io.err << now << '\n'; });
+  if (!experiment) return experiment.error();
+  experiment->environment = words.environment.name;
+  if (!words.svg.empty()) {
+    if (Status written = write_whole_file(words.svg, experiment_svg(*experiment)); !written)
+      return written.error();
+  }
+  io.out << (json ? experiment_json(*experiment) : experiment_table(*experiment));
+  return 0;
 }
 
 }  // namespace
@@ -223,17 +286,36 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
   std::string model;
   bool json = false;
   Settings settings;
+  BenchWords bench;
   args.option("--in", in,
               "JSON lines {\"group\":text,\"episode\":text,\"t\":int,\"text\":text,\"actions\":[text]?,"
-              "\"action\":text?,\"truth\":text?}; - is standard input")
-      .required();
+              "\"action\":text?,\"truth\":text?}; - is standard input");
+  args.option("--bench", bench.environment.name,
+              "instead of --in: all matchers under all kinds of noise, on episodes of this environment");
+  args.option("--data", bench.environment.data, "with --bench: data of the environment");
+  args.option("--split", bench.split, "with --bench: task list");
+  args.option("--groups", bench.groups, "with --bench").range(1, 100000);
+  args.option("--group-size", bench.group_size, "with --bench").range(1, 100000);
+  args.option("--max-steps", bench.max_steps, "with --bench: step budget; 0 = the environment's")
+      .range(0, 1000000);
+  args.option("--policy", bench.policy, "with --bench: who plays");
+  args.option("--seed", bench.seed, "with --bench").range(0, INT64_MAX);
+  args.option("--svg", bench.svg, "with --bench: file for the plot");
   args.option("--matcher", name, join(matchers.names(), ", "));
   args.option("--model", model, "what the matcher has learnt: read where it exists, written at the end");
   args.flag("--json", json, "one JSON document with keys, cost, notes and measures");
-  args.settings(settings, "an option of the matcher");
+  args.settings(settings, "an option of the matcher; with --bench, of the environment");
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
   if (!*go) return 0;
+  if (in.empty() == bench.environment.name.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "give either --in FILE or --bench ENV", "lodestep match",
+                 "see 'lodestep match --help'"};
+  }
+  if (!bench.environment.name.empty()) {
+    bench.environment.settings = settings;
+    return run_bench(bench, json, io);
+  }
   Result<std::unique_ptr<canonicalizer::Matcher>> matcher = matchers.make(name, settings);
   if (!matcher) return matcher.error();
   if (!model.empty()) {
@@ -266,7 +348,7 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!matching) return matching.error();
   if (!model.empty()) {
-    if (Status saved = save_model(**matcher, model); !saved) return saved.error();
+    if (Status saved = write_whole_file(model, (*matcher)->save()); !saved) return saved.error();
   }
 
   const double micros = views.empty() ? 0 : seconds * 1e6 / static_cast<double>(views.size());
@@ -286,8 +368,8 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
       io.out << (i > 0 ? "," : "") << json_quote(matching->failed[i].group) << ":"
              << json_quote(to_string(matching->failed[i].error));
     }
-    io.out << "}" << (truth ? ",\"agreement\":" + agreement_json(*truth) : "")
-           << ",\"keys\":[" << join(keys, ",") << "]}\n";
+    io.out << "}" << (truth ? ",\"agreement\":" + agreement_json(*truth) : "") << ",\"keys\":["
+           << join(keys, ",") << "]}\n";
   } else {
     for (const std::string& key : keys) io.out << "{\"key\":" << key << "}\n";
     char cost[160];
