@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "canonicalizer/registry.h"
+#include "harness/matchers.h"
 
 namespace lodestep::harness {
 namespace {
@@ -77,7 +77,7 @@ std::string settings_json(const CreditRequest& request) {
 }  // namespace
 
 Result<CreditBatch> make_batch(const Recording& recording, const std::string& matcher, const Settings& settings) {
-  Result<std::unique_ptr<canonicalizer::Matcher>> made = canonicalizer::MatcherRegistry().make(matcher, settings);
+  Result<std::unique_ptr<canonicalizer::Matcher>> made = matchers().make(matcher, settings);
   if (!made) return made.error();
   std::vector<std::string> groups;
   std::vector<std::string> members;

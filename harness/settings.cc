@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "canonicalizer/registry.h"
+#include "harness/matchers.h"
 #include "graph/estimator.h"
 
 namespace lodestep::harness {
@@ -14,7 +14,7 @@ bool knows(const std::vector<OptionSpec>& options, const std::string& key) {
 }
 
 std::vector<OptionSpec> matcher_options(const std::string& name) {
-  const canonicalizer::MatcherRegistry registry;
+  const canonicalizer::MatcherRegistry& registry = matchers();
   for (const canonicalizer::MatcherKind& kind : registry.kinds()) {
     if (kind.name == name) return kind.options;
   }

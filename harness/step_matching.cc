@@ -4,12 +4,11 @@
 #include <memory>
 
 #include "base/text.h"
-#include "canonicalizer/registry.h"
+#include "harness/matchers.h"
 
 namespace lodestep::harness {
 namespace {
 
-using canonicalizer::MatcherRegistry;
 using canonicalizer::PageView;
 using graph::Id;
 
@@ -23,7 +22,7 @@ Settings lexical_settings(const std::string& name, const std::string& threshold)
 
 Result<std::vector<Id>> representatives(const std::string& kind, const Settings& settings,
                                         const StepFile& steps, std::span<const Id> states) {
-  Result<std::unique_ptr<canonicalizer::Matcher>> matcher = MatcherRegistry().make(kind, settings);
+  Result<std::unique_ptr<canonicalizer::Matcher>> matcher = matchers().make(kind, settings);
   if (!matcher) return matcher.error();
   std::vector<std::string> texts;
   texts.reserve(states.size());
@@ -68,7 +67,7 @@ Result<StepMatching> match_steps(const std::string& name, const Settings& settin
   const std::string kind = is_lexical(chosen) ? "lexical" : chosen;
   Settings all = is_lexical(chosen) ? lexical_settings(chosen, threshold) : Settings{};
   all.insert(all.end(), settings.begin(), settings.end());
-  if (Result<std::unique_ptr<canonicalizer::Matcher>> made = MatcherRegistry().make(kind, all); !made) {
+  if (Result<std::unique_ptr<canonicalizer::Matcher>> made = matchers().make(kind, all); !made) {
     Error error = made.error();
     if (error.hint.starts_with("known: ")) error.hint += ", difflib, difflib-no-autojunk, indel";
     return error;

@@ -10,13 +10,13 @@
 
 #include "base/text.h"
 #include "canonicalizer/agreement.h"
-#include "canonicalizer/registry.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
 #include "harness/internal/environment_args.h"
 #include "harness/internal/json_lines.h"
 #include "harness/internal/whole_file.h"
 #include "harness/match_experiment.h"
+#include "harness/matchers.h"
 #include "harness/policy.h"
 #include "harness/recorder.h"
 #include "harness/runner.h"
@@ -280,7 +280,6 @@ Result<int> run_bench(const BenchWords& words, bool json, Io& io) {
 
 Result<int> run_match(const std::vector<std::string>& words, Io& io) {
   Args args("match", "Gives each observation the key of its state, by the matcher of your choice.");
-  const canonicalizer::MatcherRegistry matchers;
   std::string in;
   std::string name = "exact";
   std::string model;
@@ -301,7 +300,7 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
   args.option("--policy", bench.policy, "with --bench: who plays");
   args.option("--seed", bench.seed, "with --bench").range(0, INT64_MAX);
   args.option("--svg", bench.svg, "with --bench: file for the plot");
-  args.option("--matcher", name, join(matchers.names(), ", "));
+  args.option("--matcher", name, join(matchers().names(), ", "));
   args.option("--model", model, "what the matcher has learnt: read where it exists, written at the end");
   args.flag("--json", json, "one JSON document with keys, cost, notes and measures");
   args.settings(settings, "an option of the matcher; with --bench, of the environment");
@@ -316,7 +315,7 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
     bench.environment.settings = settings;
     return run_bench(bench, json, io);
   }
-  Result<std::unique_ptr<canonicalizer::Matcher>> matcher = matchers.make(name, settings);
+  Result<std::unique_ptr<canonicalizer::Matcher>> matcher = matchers().make(name, settings);
   if (!matcher) return matcher.error();
   if (!model.empty()) {
     if (Status loaded = load_model(**matcher, model); !loaded) return loaded.error();
