@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -86,9 +87,9 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
     members.push_back(std::to_string(episode.member));
   }
   const std::vector<canonicalizer::PageView> views = page_views(recording, groups, members);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   Result<canonicalizer::Matching> matching = (*made)->match(views);
-  const double match_seconds = seconds_since(start);
+  const double match_seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   if (!matching) return matching.error();
   if (!matching->failed.empty()) return matching->failed.front().error;
   const std::vector<std::uint32_t> state = canonicalizer::number_by_first_appearance(matching->keys);

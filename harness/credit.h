@@ -37,7 +37,7 @@ struct Credited {
 // the matcher, key levels are stage, relevant and exact.
 struct CreditBatch {
   graph::Batch batch;
-  double match_seconds = 0;          // the matcher's own time
+  double match_seconds = 0;          // of the processor, for the matcher alone
   canonicalizer::Matching matching;  // one key per recorded situation, episode after episode, the last one included
 };
 Result<CreditBatch> make_batch(const Recording& recording, const std::string& matcher, const Settings& settings);

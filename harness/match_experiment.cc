@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "canonicalizer/rules.h"
 #include "harness/credit.h"
 
 namespace lodestep::harness {
@@ -208,9 +209,11 @@ std::vector<NoiseSetting> default_noise_settings(bool environment_has_noise) {
   return settings;
 }
 
-std::vector<MatcherChoice> default_matchers() {
+std::vector<MatcherChoice> default_matchers(const std::string& environment) {
+  const std::vector<std::string> sets = canonicalizer::RuleSet::names();
+  const bool has_rules = std::find(sets.begin(), sets.end(), environment) != sets.end();
   return {{"exact", "exact", {}},
-          {"rules", "rules", {}},
+          {"rules", "rules", {{"rules", has_rules ? environment : "default"}}},
           {"lexical .95 (as released)", "lexical", {{"guard", "none"}}},
           {"lexical .99, guard", "lexical", {{"threshold", "0.99"}}},
           {"embedding (hash) .99", "embedding", {}},

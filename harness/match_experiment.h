@@ -40,7 +40,7 @@ struct ExperimentRow {
   canonicalizer::AgreementReport page, world;  // against the page's truth and the environment's exact key
   GraphAgreement page_graph, world_graph;
   double coverage = 0;      // share of visited nodes with an observed path to success
-  double microseconds = 0;  // of matching, a step
+  double microseconds = 0;  // of the processor, for matching, a situation
   std::string failure;      // why there is no figure
 };
 
@@ -51,7 +51,7 @@ struct Experiment {
 };
 
 std::vector<NoiseSetting> default_noise_settings(bool environment_has_noise);
-std::vector<MatcherChoice> default_matchers();
+std::vector<MatcherChoice> default_matchers(const std::string& environment);
 
 // Gives the recording with the same actions played under other settings of the environment.
 using Replay = std::function<Result<Recording>(const Recording& recording, const Settings& environment)>;

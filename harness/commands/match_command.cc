@@ -261,7 +261,7 @@ Result<int> run_bench(const BenchWords& words, bool json, Io& io) {
   const auto is_noise = [](const OptionSpec& option) { return option.name == "ads"; };
   const bool own_noise = std::any_of(type->options.begin(), type->options.end(), is_noise);
   Result<Experiment> experiment = run_match_experiment(
-      recording, default_noise_settings(own_noise), default_matchers(),
+      recording, default_noise_settings(own_noise), default_matchers(words.environment.name),
       [&](const Recording& clean, const Settings& extra) {
         return play_again(clean, words.environment, extra);
       },
