@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -380,6 +381,16 @@ void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>>
     for (const Number& number : book_.segment(core[i]).numbers) stable_.insert(number.context);
   }
   if (shapes.size() == 1 || (first_views && views.size() < kViewsForDoubt)) return;
+  // Gaps lie between lines that stay where they are; known noise and masked numbers may be anywhere. Views
+  // that share no such line need not be one state.
+  const auto is_anchor = [&](SegmentId line) {
+    return verdicts_[line] != Verdict::kNoise && !is_masked_[line];
+  };
+  const std::vector<bool>& kept = shapes_[shapes[0]].is_protected;
+  if (std::none_of(core.begin(), core.end(), is_anchor) &&
+      std::none_of(kept.begin(), kept.end(), std::identity())) {
+    return;
+  }
 
   extras_.clear();
   for (std::uint32_t k = 0; k < shapes.size(); ++k) {
@@ -394,7 +405,7 @@ void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>>
       const SegmentId line = effective(shape.lines[i]);
       if (counter_[line] > 0) {
         --counter_[line];
-        ++gap;
+        gap += is_anchor(line) ? 1 : 0;
       } else {
         extras_.push_back({gap, k, line});
       }
