@@ -9,7 +9,7 @@ export interface App {
   set(change: Partial<State>): void;
 }
 
-export function estimateIndex(app: App, name = app.state.estimate): number {
+export function estimateIndex(app: Pick<App, "model" | "state">, name = app.state.estimate): number {
   const found = app.model.doc.estimates.findIndex((e) => e.name === name);
   return found < 0 ? 0 : found;
 }

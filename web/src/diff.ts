@@ -1,6 +1,13 @@
 // Differences between two texts, word by word.
 export interface Piece { kind: "same" | "added" | "removed"; text: string }
 
+// Whether two texts have so much in common that marking the differences helps a reader.
+export function isRevision(pieces: Piece[]): boolean {
+  const size = (kind: Piece["kind"]) => pieces.reduce((sum, piece) => sum + (piece.kind === kind ? piece.text.replace(/\s/g, "").length : 0), 0);
+  const same = size("same");
+  return same >= 0.6 * (same + Math.max(size("added"), size("removed")));
+}
+
 const LIMIT = 2_000_000; // cells of the table; beyond it only equal ends are recognised
 
 export function diff(before: string, after: string): Piece[] {

@@ -48,3 +48,7 @@ export function signed(value: number | null | undefined): string {
 export function percent(share: number): string {
   return (100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0) + " %";
 }
+
+export function clamp(value: number, low: number, high: number): number {
+  return Math.max(low, Math.min(high, value));
+}

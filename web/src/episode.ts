@@ -1,7 +1,7 @@
 // The group's episodes as strips of steps, and one episode step by step.
 import { type App, estimateIndex, stepColour } from "./app";
 import { colour, ratio } from "./colour";
-import { diff } from "./diff";
+import { diff, isRevision } from "./diff";
 import { h, s, show, signed } from "./dom";
 import { KIND_NAMES, KIND_SIGNS } from "./model";
 import { boardPicture, findBoard, findPage, pagePicture } from "./pictures";
@@ -13,8 +13,8 @@ export function stripsPanel(app: App): HTMLElement {
   const estimate = estimateIndex(app);
   return h("section", { class: "panel strips" },
     h("header", {}, h("h2", {}, "Episodes"),
-      h("span", { class: "note" }, "one row each, one cell a step, coloured by advantage; ▲ closer to success, ▼ further away, ✕ success no longer seen")),
-    h("table", {}, h("tbody", {}, ...model.episodes(state.group).map((e) => {
+      h("span", { class: "note" }, "a cell is a step, coloured by advantage; ▲ closer to success, ▼ further away, ✕ success no longer seen")),
+    h("table", { class: model.episodes(state.group).some((e) => model.length(e) > 24) ? "narrow" : "" }, h("tbody", {}, ...model.episodes(state.group).map((e) => {
       const cells = [];
       for (let t = 0; t < model.length(e); t++) {
         const step = model.first(e) + t;
@@ -56,7 +56,7 @@ export function stepperPanel(app: App): HTMLElement {
     ended ? h("p", { class: "action" }, model.text(model.doc.episodes.failure[e]) || `The episode ended: ${KIND_NAMES[model.kind(e)]}.`) : actionLine(app, step),
     h("div", { class: "views" },
       observation(app, e, t, ended ? "what the agent read last" : "what the agent read"),
-      !ended && (findBoard(model.observation(e, t + 1)) && state.view === "picture") ? observation(app, e, t + 1, "what came of it") : null),
+      ended ? null : observation(app, e, t + 1, "what came of it")),
     ended ? null : advantages(app, step),
     ended ? null : comparison(app, step),
     h("details", {}, h("summary", {}, "State keys"),
@@ -67,7 +67,7 @@ export function stepperPanel(app: App): HTMLElement {
 function storyLine(app: App, e: number): HTMLElement {
   const { model } = app;
   const estimate = estimateIndex(app);
-  const steps = Array.from({ length: model.length(e) }, (_, t) => model.first(e) + t);
+  const steps = model.stepsOf(e);
   const of = (kind: string) => steps.filter((step) => model.progress(estimate, step) === kind);
   const chips = (list: number[], name: string) => list.map((step) => h("button", {
     class: `chip ${name}`, "data-step": step, onclick: () => app.set({ t: model.t(step) }), title: model.action(step),
@@ -132,15 +132,16 @@ function observation(app: App, e: number, t: number, title: string): HTMLElement
   const text = model.observation(e, t);
   const board = findBoard(text), page = board ? null : findPage(text);
   const drawn = (board || page) && state.view === "picture";
+  const changes = !drawn && t > 0 ? diff(model.observation(e, t - 1), text) : [];
+  const pieces = isRevision(changes) && changes.length > 0 ? changes : [{ kind: "same" as const, text }];
   const header = h("header", {}, h("h3", {}, title),
     board || page ? h("button", { class: "small", onclick: () => app.set({ view: state.view === "picture" ? "text" : "picture" }), title: "picture or text (p)" }, state.view === "picture" ? "text" : "picture") : null,
-    !drawn && t > 0 ? h("span", { class: "note" }, "changes since the step before are marked") : null);
+    pieces.length > 1 ? h("span", { class: "note" }, "changes since the step before are marked") : null);
   if (drawn) {
-    return h("figure", {}, header, board
+    return h("figure", { class: board ? "drawn" : "" }, header, board
       ? h("div", {}, board.before.trim() ? h("pre", {}, board.before) : null, boardPicture(board.cells), board.after.trim() ? h("pre", {}, board.after) : null)
       : pagePicture(page!));
   }
-  const pieces = t > 0 ? diff(model.observation(e, t - 1), text) : [{ kind: "same" as const, text }];
   return h("figure", {}, header, h("pre", { class: "observation" }, ...pieces.map((piece) =>
     piece.kind === "same" ? piece.text : h(piece.kind === "added" ? "ins" : "del", {}, piece.text))));
 }

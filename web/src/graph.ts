@@ -2,10 +2,10 @@
 import type { App } from "./app";
 import { edgeShares, estimateIndex, goToStep } from "./app";
 import { colour } from "./colour";
-import { h, s, show, signed } from "./dom";
+import { clamp, h, s, show, signed } from "./dom";
 import { DEAD, type Edge, type GroupGraph, OPEN, START, SUCCESS } from "./model";
 
-const DX = 78, MARGIN = 50;
+const MARGIN = 50;
 const SHAPE = 0.6; // height by width that the panel has room for
 
 interface Place { x: number; y: number; r: number }
@@ -17,18 +17,20 @@ export function graphPanel(app: App): HTMLElement {
   const edges = model.edges(estimate, state.group);
   const shares = edgeShares(app);
   const most = Math.max(1, ...graph.visits);
-  const width = 2 * MARGIN + Math.max(1, graph.columns - 1) * DX;
-  const dy = Math.min(84, Math.max(38, (SHAPE * width - 2 * MARGIN) / Math.max(1, graph.rows - 1)));
-  const height = 2 * MARGIN + Math.max(0, graph.rows - 1) * dy;
+  const across = Math.max(1, graph.columns - 1), down = Math.max(1, graph.rows - 1);
+  const dy = clamp((SHAPE * (2 * MARGIN + 78 * across) - 2 * MARGIN) / down, 26, 84);
+  const dx = clamp(((2 * MARGIN + dy * down) / SHAPE - 2 * MARGIN) / across, 78, 220);
+  const width = 2 * MARGIN + across * dx, height = 2 * MARGIN + Math.max(0, graph.rows - 1) * dy;
+  const size = dy < 36 ? 0.7 : 1;
   const places: Place[] = graph.id.map((_, v) => ({
-    x: MARGIN + graph.column[v] * DX, y: MARGIN + graph.row[v] * dy, r: 6 + 9 * Math.sqrt(graph.visits[v] / most),
+    x: MARGIN + graph.column[v] * dx, y: MARGIN + graph.row[v] * dy, r: size * (6 + 9 * Math.sqrt(graph.visits[v] / most)),
   }));
   const reached = graph.distance.filter((d) => d !== null) as number[];
   const world = s("g");
   const halos = s("g", { class: "halos" });
-  world.append(axis(graph, places), halos);
+  world.append(axis(graph, places, dx), halos);
   const pairs = new Set(edges.map((edge) => edge.from * graph.id.length + edge.to));
-  edges.forEach((edge, i) => world.append(edgeShape(app, edge, places, shares[i], pairs.has(edge.to * graph.id.length + edge.from))));
+  edges.forEach((edge, i) => world.append(edgeShape(app, edge, places, dx, shares[i], pairs.has(edge.to * graph.id.length + edge.from))));
   graph.id.forEach((_, v) => world.append(nodeShape(app, graph, v, places[v])));
   const svg = s("svg", { id: "graph", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "state graph of the group" }, world);
   const canvas = zoomable(svg, world);
@@ -42,7 +44,7 @@ export function graphPanel(app: App): HTMLElement {
   return panel;
 }
 
-function axis(graph: GroupGraph, places: Place[]): SVGElement {
+function axis(graph: GroupGraph, places: Place[], dx: number): SVGElement {
   const g = s("g", { class: "axis" });
   const columns = new Map<number, number>();
   let bottom = 0, lostTop = Infinity;
@@ -55,7 +57,7 @@ function axis(graph: GroupGraph, places: Place[]): SVGElement {
     }
   });
   for (const [column, d] of columns) {
-    const x = MARGIN + column * DX;
+    const x = MARGIN + column * dx;
     g.append(s("line", { x1: x, x2: x, y1: 28, y2: bottom + 14 }), s("text", { x, y: 22, "text-anchor": "middle" }, d === 0 ? "success" : show(d)));
   }
   if (columns.size > 0) g.append(s("text", { x: 2, y: 8, class: "caption" }, "observed steps to success"));
@@ -63,11 +65,11 @@ function axis(graph: GroupGraph, places: Place[]): SVGElement {
   return g;
 }
 
-function edgeShape(app: App, edge: Edge, places: Place[], { mean, share }: { mean: number; share: number }, twoWay: boolean): SVGElement {
+function edgeShape(app: App, edge: Edge, places: Place[], columnWidth: number, { mean, share }: { mean: number; share: number }, twoWay: boolean): SVGElement {
   const { model } = app;
   const fill = colour(share);
   const width = 1.4 + Math.min(4.5, 1.1 * Math.sqrt(edge.steps.length - 1));
-  const { path, tip } = edge.from === edge.to ? loop(places[edge.from]) : curve(places[edge.from], places[edge.to], twoWay, width);
+  const { path, tip } = edge.from === edge.to ? loop(places[edge.from]) : curve(places[edge.from], places[edge.to], columnWidth, twoWay, width);
   const actions = [...new Set(edge.steps.map((step) => model.action(step)))];
   const g = s("g", {
     class: "edge", "data-from": edge.from, "data-to": edge.to, "data-advantage": mean, "data-share": share, tabindex: -1,
@@ -80,10 +82,10 @@ function edgeShape(app: App, edge: Edge, places: Place[], { mean, share }: { mea
   return g;
 }
 
-function curve(a: Place, b: Place, twoWay: boolean, width: number): { path: string; tip: string } {
+function curve(a: Place, b: Place, columnWidth: number, twoWay: boolean, width: number): { path: string; tip: string } {
   const dx = b.x - a.x, dy = b.y - a.y, length = Math.hypot(dx, dy) || 1;
   const nx = -dy / length, ny = dx / length;
-  const columns = Math.abs(dx) / DX;
+  const columns = Math.abs(dx) / columnWidth;
   const bend = twoWay ? 12 : dx <= 0 ? 18 + 4 * columns : columns > 1.5 ? 10 + 3 * columns : 0;
   const mx = (a.x + b.x) / 2 + nx * bend * 2, my = (a.y + b.y) / 2 + ny * bend * 2;
   const out = unit(mx - a.x, my - a.y), into = unit(b.x - mx, b.y - my);

@@ -3,7 +3,7 @@ import { type App, estimateIndex, goToStep } from "./app";
 import { calibrationPanel } from "./calibration";
 import { useDark } from "./colour";
 import { comparePanel } from "./compare";
-import { h, select } from "./dom";
+import { clamp, h, select } from "./dom";
 import { stepperPanel, stripsPanel } from "./episode";
 import { graphPanel } from "./graph";
 import { groupList } from "./groups";
@@ -69,13 +69,16 @@ class Viewer implements App {
     return best;
   }
 
-  // Whatever the address said, point at things that exist. A group opens at its first failed episode.
+  // Whatever the address said, point at things that exist. A group opens at the unsuccessful episode that made
+  // most progress.
   private tidy(state: State): State {
     const { model } = this;
     const out = { ...state, group: clamp(state.group, 0, model.groupCount - 1) };
     if (out.episode < 0 || out.episode >= model.episodeCount || model.groupOf(out.episode) !== out.group) {
       const episodes = model.episodes(out.group);
-      out.episode = episodes.find((e) => model.kind(e) !== "success" && model.kind(e) !== "failed" && model.length(e) > 0) ?? episodes[0] ?? -1;
+      const failed = episodes.filter((e) => model.kind(e) !== "success" && model.kind(e) !== "failed" && model.length(e) > 0);
+      const progress = (e: number) => model.stepsOf(e).filter((step) => model.progress(estimateIndex({ model, state: out }), step) === "closer").length;
+      out.episode = failed.map((e) => [progress(e), e]).sort((a, b) => b[0] - a[0] || a[1] - b[1])[0]?.[1] ?? episodes[0] ?? -1;
       if (state.episode >= 0) out.t = 0;
     }
     if (out.episode >= 0) out.t = clamp(out.t, 0, model.length(out.episode));
@@ -186,8 +189,6 @@ class Viewer implements App {
     }
   }
 }
-
-function clamp(value: number, low: number, high: number): number { return Math.max(low, Math.min(high, value)); }
 
 function next<T>(list: [T, string][], now: T): T {
   return list[(list.findIndex(([key]) => key === now) + 1) % list.length][0];

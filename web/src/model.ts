@@ -103,6 +103,7 @@ export class Model {
   member(episode: number): number { return this.doc.episodes.member[episode]; }
   first(episode: number): number { return this.doc.episodes.first[episode]; }
   length(episode: number): number { return this.doc.episodes.steps[episode]; }
+  stepsOf(episode: number): number[] { return Array.from({ length: this.length(episode) }, (_, t) => this.first(episode) + t); }
   // Position within its episode.
   t(step: number): number { return step - this.first(this.episodeOf[step]); }
   private groupStart(group: number): number {

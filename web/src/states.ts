@@ -26,7 +26,7 @@ export function statesPanel(app: App): HTMLElement {
           h("td", {}, String(graph.id[v])), h("td", {}, String(texts[v].length)), h("td", {}, String(graph.visits[v])),
           h("td", {}, graph.distance[v] === null ? "none seen" : show(graph.distance[v]))))))),
       h("div", { class: "texts" }, ...(chosen < 0 ? [] : texts[chosen].map(({ text, count }, i) => h("figure", {},
-        h("header", {}, h("h3", {}, i === 0 ? "most frequent text" : "differences to it"), h("span", { class: "note" }, `read ${count} times`)),
+        h("header", {}, h("h3", {}, i === 0 ? "most frequent text" : "differences to it"), h("span", { class: "note" }, count === 1 ? "read once" : `read ${count} times`)),
         h("pre", { class: "observation" }, ...(i === 0 ? [text] : diff(texts[chosen][0].text, text).map((piece) =>
           piece.kind === "same" ? piece.text : h(piece.kind === "added" ? "ins" : "del", {}, piece.text))))))))));
 }
