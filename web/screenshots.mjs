@@ -17,7 +17,7 @@ for (const [name, scheme, hash] of [
   ["viewer-group", "light", "#t=2"],
   ["viewer-compare", "dark", "#tab=compare&scope=run&other=gigpo"],
 ]) {
-  const page = await browser.newPage({ viewport: { width: 1360, height: 800 }, colorScheme: scheme });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 740 }, colorScheme: scheme });
   await page.goto(pathToFileURL(join(folder, "run.html")).href + hash);
   await page.waitForSelector("main svg");
   await page.screenshot({ path: join(images, `${name}.png`) });

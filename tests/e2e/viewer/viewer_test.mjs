@@ -244,6 +244,21 @@ await test("text of a recording never becomes markup; shop pages are drawn", asy
   assert.equal(await page.locator(".page .product .price").innerText(), "$5.0");
 });
 
+await test("an episode that the infrastructure cut is marked and in no count; a run that learns nothing says so", async (page) => {
+  lodestep("rollout", "sokoban", "--groups", "2", "--group-size", "4", "--policy", "random", "--max-steps", "1", "--out", "cut.db");
+  execFileSync("sqlite3", ["cut.db", "UPDATE episode SET status = 'failed', failure = 'the endpoint did not answer' WHERE group_id = 0 AND member = 1"], { cwd: folder });
+  lodestep("credit", "--run", "cut.db", "--estimator", "graphgpo");
+  lodestep("report", "cut.db", "--html", "cut.html");
+  await open(page, "cut.html", "#group=0&episode=1&t=9");
+  assert.match(await page.locator(".group").first().locator(".standing").innerText(), /^0\/3/);
+  assert.equal(await page.locator(".group").first().locator(".dot.failed").count(), 1);
+  assert.match(await page.locator(".action").innerText(), /the endpoint did not answer/);
+  assert.equal(await page.locator("tr[data-episode='1'] .cell").getAttribute("data-advantage"), "0");
+  await page.keyboard.press("5");
+  assert.match(await page.locator(".warning").first().innerText(), /ran out of steps/);
+  assert.match(await page.locator(".panel.run").innerText(), /7, and 1 failed by infrastructure/);
+});
+
 await test("lodestep view serves the same page, and asks the network for nothing else", async (page) => {
   const server = spawn(program, ["view", "run.db", "--port", "0"], { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
   try {
