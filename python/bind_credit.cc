@@ -123,7 +123,8 @@ using FlagColumn = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb
 
 // Columns of a batch by the names of graph/batch.h; `states` are the distinct states as JSON values.
 nb::tuple credit_columns(const CreditPlan& plan, const nb::dict& columns,
-                         const std::vector<std::string>& states, Id goal_state) {
+                         const std::vector<std::string>& states, Id goal_state,
+                         const std::vector<IdColumn>& keys) {
   StepFile steps;
   graph::Batch& batch = steps.batch;
   batch.goal_state = goal_state;
@@ -139,11 +140,16 @@ nb::tuple credit_columns(const CreditPlan& plan, const nb::dict& columns,
   fill.operator()<IdColumn>("next_state", batch.next_state);
   fill.operator()<IdColumn>("action", batch.action);
   fill.operator()<IdColumn>("tokens", batch.tokens);
+  fill.operator()<IdColumn>("turns_left", batch.turns_left);
   fill.operator()<NumberColumn>("reward", batch.reward);
   fill.operator()<NumberColumn>("episode_reward", batch.episode_reward);
   fill.operator()<FlagColumn>("valid", batch.valid);
   fill.operator()<FlagColumn>("success", batch.success);
   fill.operator()<FlagColumn>("done", batch.done);
+  fill.operator()<FlagColumn>("truncated", batch.truncated);
+  fill.operator()<FlagColumn>("active", batch.active);
+  fill.operator()<FlagColumn>("infrastructure_failure", batch.infrastructure_failure);
+  for (const IdColumn& level : keys) batch.keys.emplace_back(level.data(), level.data() + level.shape(0));
   if (batch.next_state.empty()) batch.next_state.assign(batch.state.size(), graph::kNone);
   check(graph::validate(batch));
   for (const std::string& state : states) steps.states.intern(state);
@@ -253,7 +259,7 @@ void bind_credit(nb::module_& module) {
   module.def("credit_json_lines", credit_json_lines, nb::arg("plan"), nb::arg("lines"),
              nb::arg("ignore_unknown"));
   module.def("credit_columns", credit_columns, nb::arg("plan"), nb::arg("columns"), nb::arg("states"),
-             nb::arg("goal_state") = graph::kNone);
+             nb::arg("goal_state") = graph::kNone, nb::arg("keys") = std::vector<IdColumn>());
   module.def("credit_of_recording", credit_of_recording, nb::arg("plan"), nb::arg("recording"),
              nb::arg("path"), nb::arg("keep"));
   module.def("estimators", estimator_list);

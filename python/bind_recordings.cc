@@ -262,17 +262,47 @@ nb::dict seconds(const RunTimes& times) {
   return out;
 }
 
+// Every (group, member) of the plan whose group is not among `groups`.
+Done all_but(const RolloutPlan& plan, const std::vector<std::size_t>& groups) {
+  const std::set<std::size_t> wanted(groups.begin(), groups.end());
+  Done done;
+  for (std::size_t group = 0; group < plan.tasks.size(); ++group) {
+    if (wanted.contains(group)) continue;
+    for (std::size_t member = 0; member < plan.group_size; ++member) done.insert({group, member});
+  }
+  return done;
+}
+
+// `groups`: only these groups of the plan, the same as if all were played.
 nb::tuple rollout(const Opened& opened, const RolloutPlan& plan, const nb::object& policy,
-                  const harness::RunInfo& info, const std::optional<std::string>& out) {
+                  const harness::RunInfo& info, const std::optional<std::string>& out,
+                  const std::optional<std::vector<std::size_t>>& groups) {
+  const Done done = groups ? all_but(plan, *groups) : Done();
   if (out) {
     std::unique_ptr<harness::Recorder> recorder = value_or_raise(harness::create_recording(*out, info));
-    const RunTimes times = play(opened, plan, policy, *recorder, {});
+    const RunTimes times = play(opened, plan, policy, *recorder, done);
     recorder.reset();
     return nb::make_tuple(value_or_raise(harness::read_recording(*out)), seconds(times));
   }
   harness::MemoryRecorder recorder(info);
-  const RunTimes times = play(opened, plan, policy, recorder, {});
+  const RunTimes times = play(opened, plan, policy, recorder, done);
   return nb::make_tuple(recorder.take(), seconds(times));
+}
+
+// The episodes of several recordings as one, in (group, member) order; a file too where `out` names one.
+Recording merge_recordings(const std::vector<const Recording*>& parts, const harness::RunInfo& info,
+                           const std::optional<std::string>& out) {
+  harness::MemoryRecorder memory(info);
+  for (const Recording* part : parts) {
+    for (const EpisodeRecord& episode : part->episodes) check(memory.add(episode));
+  }
+  Recording merged = memory.take();
+  if (!out) return merged;
+  std::unique_ptr<harness::Recorder> recorder = value_or_raise(harness::create_recording(*out, info));
+  for (const EpisodeRecord& episode : merged.episodes) check(recorder->add(episode));
+  check(recorder->flush());
+  recorder.reset();
+  return value_or_raise(harness::read_recording(*out));
 }
 
 void bind_turn(nb::module_& module) {
@@ -348,6 +378,8 @@ void bind_recordings(nb::module_& module) {
           },
           nb::arg("tasks"), nb::arg("group_size"), nb::arg("max_steps"), nb::arg("seed"), nb::arg("threads"));
   module.def("rollout", rollout, nb::arg("factory"), nb::arg("plan"), nb::arg("policy"), nb::arg("info"),
+             nb::arg("out") = nb::none(), nb::arg("groups") = nb::none());
+  module.def("merge_recordings", merge_recordings, nb::arg("parts"), nb::arg("info"),
              nb::arg("out") = nb::none());
 }
 

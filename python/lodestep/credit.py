@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lodestep import _core
-from lodestep.errors import Error
+from lodestep.errors import Error, InvalidArgument
 from lodestep.recordings import Recording
 
 if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-__all__ = ["Credit", "CreditWarning", "compute", "estimators"]
+__all__ = ["Credit", "CreditWarning", "compute", "compute_columns", "estimators"]
 
 _COLUMNS = ("step_return", "step_advantage", "episode_advantage", "advantage", "weight", "group", "node", "next_node")
 # In a table an empty cell means that the field is left out, but a reward that is not there is not 0.
@@ -52,11 +52,19 @@ class Credit:
     summary: dict[str, Any] = field(repr=False)
     notes: list[str] = field(repr=False)
     _graphs: str | None = field(repr=False, default=None)
+    _long_names: dict[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def graphs(self) -> dict[str, Any] | None:
         """Per task the nodes, edges and goal of its graph, where the estimator builds one."""
-        return None if self._graphs is None else json.loads(self._graphs)
+        if self._graphs is None:
+            return None
+        graphs = json.loads(self._graphs)
+        for graph in graphs.values():
+            for node in graph["nodes"]:
+                if isinstance(node["state"], str):
+                    node["state"] = self._long_names.get(node["state"], node["state"])
+        return graphs
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns that the estimator has."""
@@ -98,18 +106,82 @@ def compute(
     plan = _core.CreditPlan(estimator, preset, settings, matcher, dict(matcher_settings or {}), threads)
     if isinstance(steps, Recording):
         return _credit(*steps._credit(plan))
-    lines = "\n".join(json.dumps(row, ensure_ascii=False, default=_plain) for row in _rows(steps))
+    # Only a matcher that compares texts needs to see them; for the others long ones go by a short name.
+    names = _ShortNames() if matcher == "exact" and not settings.get("similarity") else None
+    rows = _rows(steps) if names is None else map(names.shorten, _rows(steps))
+    lines = "\n".join(map(json.JSONEncoder(ensure_ascii=False, default=_plain).encode, rows))
     try:
-        return _credit(*_core.credit_json_lines(plan, lines, ignore_unknown))
+        columns, graphs = _core.credit_json_lines(plan, lines, ignore_unknown)
+        return _credit(columns, graphs, names)
     except Error as error:
         error.where = error.where.replace("standard input line ", "step ").replace("standard input", "steps")
         raise
 
 
-def _credit(columns: dict[str, Any], graphs: str | None = None) -> Credit:
+_IDS = ("task", "episode", "t", "state", "next_state", "action", "tokens", "turns_left")
+_NUMBERS = ("reward", "episode_reward")
+_FLAGS = ("valid", "active", "success", "done", "truncated", "infrastructure_failure")
+
+
+def compute_columns(
+    columns: Mapping[str, Any],
+    estimator: str = "graphgpo",
+    *,
+    keys: Iterable[Any] | None = None,
+    preset: str = "",
+    threads: int = 1,
+    **settings: Any,
+) -> Credit:
+    """The same on numbers alone, without a copy through text: for trainers that name states by number.
+
+    `columns` are arrays of one length: task, episode, t and state are required, all dense numbers from 0; next_state
+    (-1: not known), action, tokens, turns_left, reward, episode_reward, valid, active, success, done, truncated and
+    infrastructure_failure may be left out. Nothing is derived: give next_state and episode_reward. `keys` are
+    columns of key numbers, coarse to fine, for estimators that back off.
+    """
+    plan = _core.CreditPlan(estimator, preset, settings, "exact", {}, threads)
+    ready: dict[str, np.ndarray] = {}
+    for name, values in columns.items():
+        kind = np.int32 if name in _IDS else np.float64 if name in _NUMBERS else np.uint8 if name in _FLAGS else None
+        if kind is None:
+            known = ", ".join((*_IDS, *_NUMBERS, *_FLAGS))
+            raise InvalidArgument(f"unknown column {name!r}", "compute_columns", f"known: {known}")
+        ready[name] = np.ascontiguousarray(values, kind)
+    for name in _IDS[:4]:
+        if name not in ready:
+            raise InvalidArgument(f"the column {name!r} is missing", "compute_columns")
+    levels = [np.ascontiguousarray(level, np.int32) for level in keys or ()]
+    return _credit(*_core.credit_columns(plan, ready, [], -1, levels))
+
+
+class _ShortNames:
+    """Short names for long texts, and back."""
+
+    _MARK = "\x00text "
+
+    def __init__(self) -> None:
+        self.of: dict[str, str] = {}
+
+    def name(self, value: Any) -> Any:
+        if not isinstance(value, str) or (len(value) <= 32 and not value.startswith(self._MARK)):
+            return value
+        return self.of.setdefault(value, f"{self._MARK}{len(self.of)}")
+
+    def shorten(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        out = dict(row)
+        for field_name in ("state", "next_state"):
+            if field_name in out:
+                out[field_name] = self.name(out[field_name])
+        if isinstance(out.get("keys"), (list, tuple)):
+            out["keys"] = list(map(self.name, out["keys"]))
+        return out
+
+
+def _credit(columns: dict[str, Any], graphs: str | None = None, names: _ShortNames | None = None) -> Credit:
     for line in columns["summary"]["warnings"]:
         warnings.warn(line, CreditWarning, stacklevel=3)
-    return Credit(**columns, _graphs=graphs)
+    long_names = {} if names is None else {short: text for text, short in names.of.items()}
+    return Credit(**columns, _graphs=graphs, _long_names=long_names)
 
 
 def _rows(steps: Any) -> Iterator[Mapping[str, Any]]:

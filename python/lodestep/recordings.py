@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lodestep import _core
 from lodestep._core import Factory, Turn
 from lodestep.environments import open_environment, random_seed
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 __all__ = ["Recording", "Turn", "open", "rollout"]
 
@@ -69,6 +73,18 @@ class Recording:
     def _credit(self, plan: _core.CreditPlan) -> tuple[dict[str, Any]]:
         return (_core.credit_of_recording(plan, self._core, None, False),)
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """All steps with the outcome of their episode and the stored credit."""
+        from lodestep import tables
+
+        return tables.to_pandas(tables.steps_with_credit(self))
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The same as an Arrow table; numbers that are not known are null."""
+        from lodestep import tables
+
+        return tables.to_arrow(tables.steps_with_credit(self))
+
     def summary(self) -> dict[str, Any]:
         """What the run came to: success rate with its interval, returns, lengths, node reuse and so on."""
         return _core.summary(self._core)
@@ -83,6 +99,27 @@ class Recording:
 def open(path: str | os.PathLike[str]) -> Recording:  # noqa: A001 - lodestep.open reads well
     """Reads a recording, also one whose writer was killed."""
     return Recording(_core.read_recording(os.fspath(path)), path=os.fspath(path))
+
+
+def run_info(
+    factory: Factory,
+    policy: str | Callable[[Turn], str | None],
+    seed: int,
+    group_size: int,
+    max_steps: int,
+    tasks: Sequence[str],
+) -> dict[str, str]:
+    """What is written into a recording about how it was made."""
+    return {
+        "env": factory.name,
+        "env_version": str(factory.version),
+        "data_digest": factory.data_digest,
+        "policy": policy if isinstance(policy, str) else f"python:{getattr(policy, '__qualname__', 'policy')}",
+        "seed": str(seed),
+        "group_size": str(group_size),
+        "max_steps": str(max_steps),
+        "tasks": "\n".join(tasks),
+    }
 
 
 def rollout(
@@ -114,15 +151,7 @@ def rollout(
     named = isinstance(policy, str)
     if threads == 0:
         threads = (os.cpu_count() or 1) if named else 1
-    info = {
-        "env": factory.name,
-        "env_version": str(factory.version),
-        "data_digest": factory.data_digest,
-        "policy": policy if isinstance(policy, str) else f"python:{getattr(policy, '__qualname__', policy)}",
-        "seed": str(run_seed),
-        "group_size": str(group_size),
-        "max_steps": str(budget),
-    }
+    info = run_info(factory, policy, run_seed, group_size, budget, chosen)
     plan = _core.RolloutPlan(chosen, group_size, budget, run_seed, threads)
     path = None if out is None else os.fspath(out)
     return Recording(*_core.rollout(factory, plan, policy, info, path), path=path)

@@ -309,3 +309,44 @@ def test_verl_agent_functions_refuse() -> None:
         core_gigpo.compute_step_discounted_returns(inactive, 0.9)
     with pytest.raises(TypeError, match="observation cannot be a NoneType"):
         core_gigpo.to_hashable(None)
+
+
+def test_numbered_columns_give_the_same() -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        {"task": g, "episode": g * 4 + m, "t": t, "state": int(rng.integers(6)), "reward": 0.0}
+        for g in range(3)
+        for m in range(4)
+        for t in range(5)
+    ]
+    for row, after in zip(rows, [*rows[1:], None]):
+        row["next_state"] = after["state"] if after and after["episode"] == row["episode"] else 6
+    for row in rows[4::10]:
+        row.update(reward=10.0, success=True, done=True)
+    columns = {name: np.array([row.get(name, 0) for row in rows]) for name in (*rows[0], "success", "done")}
+    won = {row["episode"] for row in rows if row.get("success")}
+    columns["success"] = np.isin(columns["episode"], sorted(won))
+    columns["episode_reward"] = 10.0 * columns["success"]
+    texts = [
+        {**row, "task": str(row["task"]), "state": f"s{row['state']}", "next_state": f"s{row['next_state']}"}
+        for row in rows
+    ]
+    for estimator in ("grpo", "gigpo", "hgpo", "graphgpo"):
+        numbered = lodestep.credit.compute_columns(columns, estimator)
+        assert numbered.advantage == pytest.approx(lodestep.credit.compute(texts, estimator).advantage, abs=1e-12)
+    with pytest.raises(lodestep.InvalidArgument, match="unknown column 'rewards'"):
+        lodestep.credit.compute_columns({**columns, "rewards": columns["reward"]})
+    with pytest.raises(lodestep.InvalidArgument, match="'state' is missing"):
+        lodestep.credit.compute_columns({name: columns[name] for name in ("task", "episode", "t")})
+
+
+def test_long_texts_are_themselves_in_the_graph() -> None:
+    long = {"x": "a very long page " * 20, "y": "\x00text 0"}
+    steps = [{**row, "state": long[row["state"]]} for row in STEPS]
+    credit = lodestep.credit.compute(steps, "graphgpo")
+    assert credit.advantage.tolist() == lodestep.credit.compute(STEPS, "graphgpo").advantage.tolist()
+    assert [node["state"] for node in credit.graphs["a"]["nodes"][:2]] == [long["x"], long["y"]]
+    # A matcher that reads the texts gets them.
+    near = [{**row, "state": long["x"] + row["episode"].__str__()} for row in STEPS]
+    merged = lodestep.credit.compute(near, "graphgpo", matcher="indel")
+    assert len(merged.graphs["a"]["nodes"]) < len(lodestep.credit.compute(near, "graphgpo").graphs["a"]["nodes"])

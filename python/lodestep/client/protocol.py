@@ -179,7 +179,7 @@ def group_advantages(groups: str, **wish: Any) -> Call[dict[str, Any]]:
 
 
 def advantages(steps: Sequence[Mapping[str, Any]], **wish: Any) -> Call[dict[str, Any]]:
-    return Call("POST", "/v1/advantages", dict, {"steps": list(steps), **_given(**wish)})
+    return Call("POST", "/v1/advantages", dict, {"records": list(steps), **_given(**wish)})
 
 
 def envs() -> Call[list[dict[str, Any]]]:

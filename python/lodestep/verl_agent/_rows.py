@@ -12,11 +12,14 @@ from lodestep import _core
 SUCCESS = "success"  # the text that names the goal in this trainer
 
 
+def as_array(values: Any) -> np.ndarray:
+    """A tensor or array as an array, without a copy where that is possible."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+
+
 def numbers(values: Any) -> np.ndarray:
     """A tensor or array as float64."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()
-    return np.ascontiguousarray(values, np.float64)
+    return np.ascontiguousarray(as_array(values), np.float64)
 
 
 def like(values: np.ndarray, *models: Any) -> Any:
@@ -94,7 +97,8 @@ def estimate(
     """Asks the core. Warnings are left to the trainer's own statistics."""
     plan = _core.CreditPlan(estimator, "released", settings, "exact", {}, 1)
     goal = states.of.get(SUCCESS, -1)
-    credit, _ = _core.credit_columns(plan, columns, states.as_json(), goal)
+    texts = states.as_json() if settings.get("similarity") else []  # nothing else looks at them
+    credit, _ = _core.credit_columns(plan, columns, texts, goal)
     return credit
 
 
@@ -109,7 +113,7 @@ def outcome_advantage(
     settings: dict[str, Any],
 ) -> tuple[Any, Any]:
     """Advantages of given step returns, spread over the response tokens: two equal (rows, tokens) results."""
-    mask = numbers(response_mask)
+    mask = as_array(response_mask)
     tasks, trajectories, states = Numbering(), Numbering(), Numbering()
     episode = trajectories.column(traj_index)
     columns = {
@@ -118,11 +122,11 @@ def outcome_advantage(
         "t": turns(episode),
         "state": states.column(anchor_obs),
         "reward": numbers(step_rewards),  # with gamma 0 a step's return is what it is given
-        "episode_reward": numbers(token_level_rewards).sum(axis=-1),
+        "episode_reward": as_array(token_level_rewards).sum(axis=-1, dtype=np.float64),
         "tokens": mask.sum(axis=-1).astype(np.int32),
     }
     credit = estimate(estimator, columns, states, {**settings, "gamma": 0, "penalty_coef": 0})
-    spread = like(credit["advantage"][:, None] * mask, token_level_rewards, response_mask, step_rewards)
+    spread = like(credit["advantage"].astype(np.float32)[:, None] * mask, token_level_rewards, response_mask, step_rewards)
     return spread, spread
 
 
