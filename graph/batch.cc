@@ -9,7 +9,9 @@ namespace {
 
 template <typename T, typename Value>
 void append(std::vector<T>& column, std::size_t rows, Value value, Value fallback) {
-  if (column.empty() && value == fallback) return;
+  // A NaN equals nothing, yet is the default of a number that is not known.
+  const bool is_default = value == fallback || (value != value && fallback != fallback);
+  if (column.empty() && is_default) return;
   column.resize(rows, static_cast<T>(fallback));
   column.push_back(static_cast<T>(value));
 }
@@ -36,7 +38,6 @@ void visit_numbers(const Batch& batch, Visit visit) {
   visit("episode_reward", batch.episode_reward);
   visit("cost", batch.cost);
   visit("value", batch.value);
-  visit("next_value", batch.next_value);
   visit("log_ratio", batch.log_ratio);
   visit("energy", batch.energy);
   visit("answer_logprob", batch.answer_logprob_before);
@@ -58,6 +59,8 @@ Status check_lengths(const Batch& batch) {
   check("next_state", batch.next_state.size(), false);
   check("action", batch.action.size(), true);
   visit_numbers(batch, [&](const char* name, const auto& column) { check(name, column.size(), true); });
+  check("next_value", batch.next_value.size(), true);
+  check("admissible_count", batch.admissible_count.size(), true);
   check("tokens", batch.tokens.size(), true);
   check("turns_left", batch.turns_left.size(), true);
   check("reward_known", batch.reward_known.size(), true);
@@ -102,6 +105,11 @@ Status check_numbers(const Batch& batch) {
       }
     }
   });
+  for (std::size_t row = 0; status && row < batch.next_value.size(); ++row) {
+    if (std::abs(batch.next_value[row]) > 1e100) {
+      status = bad_batch("next_value is not a finite number below 1e100", row_name(row));
+    }
+  }
   return status;
 }
 
@@ -153,6 +161,7 @@ void Batch::add(const Step& s) {
   append(answer_logprob_before, n, s.answer_logprob[0], d.answer_logprob[0]);
   append(answer_logprob_after, n, s.answer_logprob[1], d.answer_logprob[1]);
   append(tokens, n, s.tokens, d.tokens);
+  append(admissible_count, n, s.admissible_count, d.admissible_count);
   append(turns_left, n, s.turns_left, d.turns_left);
   append(reward_known, n, s.reward_known, d.reward_known);
   append(episode_reward_known, n, s.episode_reward_known, d.episode_reward_known);
@@ -182,6 +191,7 @@ Step Batch::step(std::size_t row) const {
   s.answer_logprob[0] = at(answer_logprob_before, row, 0.0);
   s.answer_logprob[1] = at(answer_logprob_after, row, 0.0);
   s.tokens = at(tokens, row, s.tokens);
+  s.admissible_count = at(admissible_count, row, s.admissible_count);
   s.turns_left = at(turns_left, row, s.turns_left);
   s.reward_known = flag_at(reward_known, row, s.reward_known);
   s.episode_reward_known = flag_at(episode_reward_known, row, s.episode_reward_known);

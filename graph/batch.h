@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -30,12 +31,14 @@ struct Step {
   double reward = 0;
   double episode_reward = 0;
   double cost = 1;
-  double value = 0;                   // V(state) of a critic
-  double next_value = 0;              // V(next state): the bootstrap of a truncated end
+  double value = 0;                                              // V(state) of a critic
+  double next_value = std::numeric_limits<double>::quiet_NaN();  // V(next state), the bootstrap of a
+                                                                 // truncated end; NaN = not known
   double log_ratio = 0;               // log pi - log pi_ref, summed over the step's tokens
   double energy = 0;                  // sum over the step's tokens of 1 - 2 pi + sum pi^2
   double answer_logprob[2] = {0, 0};  // log-likelihood of the known answer before and after the step
   std::int32_t tokens = 1;            // generated tokens; 0 = nothing was generated, so no advantage
+  std::int32_t admissible_count = 0;  // actions to choose from in the state; 0 = not known
   std::int32_t turns_left = 0;        // before the step; 0 = derive from the turn limit
   bool reward_known = true;           // false: not available, which is not 0
   bool episode_reward_known = true;
@@ -56,7 +59,7 @@ struct Batch {
   std::vector<Id> action;
   std::vector<double> reward, episode_reward, cost, value, next_value, log_ratio, energy;
   std::vector<double> answer_logprob_before, answer_logprob_after;
-  std::vector<std::int32_t> tokens, turns_left;
+  std::vector<std::int32_t> tokens, admissible_count, turns_left;
   std::vector<std::uint8_t> reward_known, episode_reward_known;
   std::vector<std::uint8_t> valid, active, success, done, truncated, infrastructure_failure;
   // Key levels coarse to fine, each a column: keys[level][row] of the state. Empty: one level, `state`.

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "graph/estimator_list.h"
+#include "graph/parts.h"
 
 namespace lodestep::graph {
 namespace {
@@ -22,6 +23,12 @@ const std::vector<Estimator>& all() {
       rloo(),
       episode_norm(),
       reinforce_plus_plus_baseline(),
+      reinforce_plus_plus(),
+      gagpo(),
+      gae(),
+      otb(),
+      trace(),
+      vimpo(),
   };
   return kAll;
 }
@@ -33,22 +40,34 @@ Error unknown(const std::string& kind, const std::string& name, const std::vecto
                "--" + kind, known.empty() ? "it has none" : "known: " + join(known, ", ")};
 }
 
+struct Alias {
+  std::string name, preset;
+};
+
+// Names that estimators also go by.
+Alias meaning_of(std::string_view name) {
+  if (name == "graphgpo-paper") return {"graphgpo", "paper"};
+  if (name == "reinforce_plus_plus") return {"reinforce++", ""};
+  if (name == "reinforce++_baseline" || name == "reinforce++-baseline")
+    return {"reinforce_plus_plus_baseline", ""};
+  return {std::string(name), ""};
+}
+
 struct Resolved {
   const Estimator* estimator = nullptr;
   Options options;
 };
 
 Result<Resolved> resolve(const Request& request) {
-  std::string name = request.estimator;
-  std::string preset = request.preset;
-  if (name == "graphgpo-paper") {
-    name = "graphgpo";
-    if (!preset.empty() && preset != "paper") {
-      return Error{ErrorCode::kInvalidArgument, "graphgpo-paper is graphgpo with preset paper, not " + preset,
-                   "--preset", ""};
-    }
-    preset = "paper";
+  const Alias meant = meaning_of(request.estimator);
+  if (!meant.preset.empty() && !request.preset.empty() && request.preset != meant.preset) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        request.estimator + " is " + meant.name + " with preset " + meant.preset + ", not " + request.preset,
+        "--preset", ""};
   }
+  const std::string& name = meant.name;
+  const std::string& preset = meant.preset.empty() ? request.preset : meant.preset;
   Resolved resolved;
   std::vector<std::string> known;
   for (const Estimator& estimator : all()) {
@@ -86,6 +105,24 @@ void count_singletons(Credit& credit) {
       static_cast<std::size_t>(std::count(members.begin(), members.end(), std::uint32_t{1}));
 }
 
+bool knows(const Estimator& estimator, const std::string& option) {
+  const auto& options = estimator.info.options;
+  return std::any_of(options.begin(), options.end(), [&](const OptionSpec& o) { return o.name == option; });
+}
+
+// Says who voted in the episode statistics, and hands out the weights that were asked for.
+void state_votes(const Work& work, Credit& credit) {
+  OptionReader read(work.options);
+  const Votes votes = read_episode_term(read, {}).votes;
+  credit.summary.statistics = votes == Votes::kRows ? "steps" : "trajectories";
+  if (!read.is("weights", "trajectories")) return;
+  credit.weight.resize(work.rows(), 1);
+  for (std::size_t e = 0; e < work.episodes(); ++e) {
+    const std::span<const Row> rows = work.rows_of_episode[e];
+    for (Row row : rows) credit.weight[row] /= static_cast<double>(rows.size());
+  }
+}
+
 }  // namespace
 
 Result<Credit> estimate(const Request& request, const Batch& batch) {
@@ -98,6 +135,7 @@ Result<Credit> estimate(const Request& request, const Batch& batch) {
       make_work(batch, resolved->options, request.matcher, request.threads, estimator.needs, credit.summary);
   if (Status s = estimator.run(work, credit); !s) return s.error();
   count_singletons(credit);
+  if (knows(estimator, "stats")) state_votes(work, credit);
   return credit;
 }
 
@@ -109,7 +147,7 @@ std::vector<EstimatorInfo> estimators() {
 
 std::optional<EstimatorInfo> find_estimator(std::string_view name) {
   for (const Estimator& estimator : all()) {
-    if (estimator.info.name == (name == "graphgpo-paper" ? "graphgpo" : name)) return estimator.info;
+    if (estimator.info.name == meaning_of(name).name) return estimator.info;
   }
   return std::nullopt;
 }

@@ -19,5 +19,11 @@ Estimator grpo_passk();
 Estimator rloo();
 Estimator episode_norm();
 Estimator reinforce_plus_plus_baseline();
+Estimator reinforce_plus_plus();
+Estimator gagpo();
+Estimator gae();
+Estimator otb();
+Estimator trace();
+Estimator vimpo();
 
 }  // namespace lodestep::graph

@@ -50,6 +50,7 @@ Status run(const Work& work, Credit& credit) {
   const double success_reward = read.number("r_succ");
   const double step_weight = read.number("step_w");
   const double episode_weight = read.number("episode_w");
+  const Grouping grouping = read_grouping(read);
   const bool follow_graph = read.is("group_matching", "same-as-graph");
   if (!read.status()) return read.status();
 
@@ -66,8 +67,9 @@ Status run(const Work& work, Credit& credit) {
     }
   });
   const std::vector<double> compared = penalised(work, penalty, credit.step_return);
-  credit.group = number_groups(work, follow_graph ? graph->node : work.batch.state);
-  credit.step_advantage = group_advantages(work, credit.group, compared, normaliser);
+  credit.group = step_groups(work, follow_graph ? graph->node : work.batch.state, grouping);
+  credit.step_advantage =
+      group_advantages(work, credit.group, compared, normaliser.with_least(grouping.least));
   if (episode_weight != 0) credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
   combine(work, step_weight, episode_weight, credit);
   take_graph(*graph, credit);
@@ -94,6 +96,7 @@ Estimator evi() {
                       {"same-as-graph", "exact"}}},
                     graph_options(),
                     normaliser_options("mean_norm"),
+                    grouping_options(),
                     episode_options(),
                     penalty_options("0")});
   estimator.presets = {{"released", {{"success", "positive"}}}};

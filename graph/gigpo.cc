@@ -46,6 +46,7 @@ Status run(const Work& work, Credit& credit) {
   const Normaliser normaliser = read_normaliser(read);
   const EpisodeTerm term = read_episode_term(read, normaliser);
   const Penalty penalty = read_penalty(read);
+  const Grouping grouping = read_grouping(read);
   const double gamma = read.number("gamma", 0);
   const double step_weight = read.number("step_w");
   const double episode_weight = read.number("episode_w");
@@ -55,8 +56,9 @@ Status run(const Work& work, Credit& credit) {
   const std::vector<double> compared = penalised(work, penalty, credit.step_return);
   const Result<std::vector<Id>> merged = merged_states(work);
   if (!merged) return merged.error();
-  credit.group = number_groups(work, *merged);
-  credit.step_advantage = group_advantages(work, credit.group, compared, normaliser);
+  credit.group = step_groups(work, *merged, grouping);
+  credit.step_advantage =
+      group_advantages(work, credit.group, compared, normaliser.with_least(grouping.least));
   credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
   combine(work, step_weight, episode_weight, credit);
   return {};
@@ -76,6 +78,7 @@ Estimator gigpo() {
                      {"similarity", "false", "true: states of a task that are alike are one group", {}},
                      {"similarity_threshold", "0.95", "how alike, between 0 and 1", {}}},
                     normaliser_options("mean_std_norm"),
+                    grouping_options(),
                     episode_options(),
                     penalty_options()});
   estimator.needs = Needs::kStepReward;

@@ -5,6 +5,7 @@
 
 #include "graph/estimator_list.h"
 #include "graph/graphs.h"
+#include "graph/node_values.h"
 #include "graph/parts.h"
 
 namespace lodestep::graph {
@@ -31,22 +32,71 @@ GraphGpo read_graphgpo(OptionReader& read) {
   return g;
 }
 
-// r_succ * omega^exponent, where 0^0 is 1: with omega 0 only steps into success count.
-std::vector<double> path_returns(const Work& work, const GroupGraph& graph, const GraphGpo& g, Costs costs) {
-  std::vector<double> returns = empty_column(work);
+// r_succ * omega^exponent, where 0^0 is 1: with omega 0 only steps into success count. Under
+// transitions=policy omega^distance gives way to the discounted chance of success.
+class PathReturns {
+ public:
+  PathReturns(const Work& work, const GroupGraph& graph, const GraphGpo& g, const NodeOptions& nodes)
+      : work_(work), graph_(graph), g_(g), nodes_(nodes) {
+    if (nodes.transitions == Transitions::kPolicy) value_ = policy_values(work, nodes, graph);
+  }
+
+  std::vector<double> column() const {
+    std::vector<double> returns = empty_column(work_);
+    for (std::size_t row = 0; row < work_.rows(); ++row) {
+      if (work_.task[row] == kNone) continue;
+      const double cost = nodes_.costs == Costs::kSupplied ? work_.cost(row) : 1;
+      returns[row] = g_.success_reward * (value_.empty() ? by_distance(row, cost) : by_value(row, cost));
+    }
+    return returns;
+  }
+
+ private:
+  double by_distance(std::size_t row, double cost) const {
+    const TransitionGraph& task = graph_.tasks[static_cast<std::size_t>(work_.task[row])];
+    // Where the recording ends without a known next state, no success was observed.
+    const Id next = graph_.next_node[row];
+    const double after =
+        next == kNone ? task.farthest + nodes_.far : task.distance[static_cast<std::size_t>(next)];
+    double exponent = after + cost;
+    if (!g_.paper) {
+      const double before = task.distance[static_cast<std::size_t>(graph_.node[row])];
+      exponent = g_.normalise_distance ? after - before + cost : after + cost - 1;
+    }
+    return std::pow(g_.omega, exponent);
+  }
+
+  double by_value(std::size_t row, double cost) const {
+    const std::vector<double>& value = value_[static_cast<std::size_t>(work_.task[row])];
+    const Id next = graph_.next_node[row];
+    const double after = next == kNone ? 0 : value[static_cast<std::size_t>(next)];
+    if (after == 0) return 0;
+    if (g_.paper) return after * std::pow(g_.omega, cost);
+    if (!g_.normalise_distance) return after * std::pow(g_.omega, cost - 1);
+    return after * std::pow(g_.omega, cost) / value[static_cast<std::size_t>(graph_.node[row])];
+  }
+
+  const Work& work_;
+  const GroupGraph& graph_;
+  const GraphGpo& g_;
+  const NodeOptions& nodes_;
+  std::vector<std::vector<double>> value_;
+};
+
+// Takes steps into open nodes out of the comparisons: what lies behind was not tried, so nothing is known.
+void censor(const Work& work, const GroupGraph& graph, Credit& credit) {
+  const std::vector<std::vector<std::uint8_t>> open = open_nodes(work, graph);
+  credit.weight.assign(work.rows(), 1);
   for (std::size_t row = 0; row < work.rows(); ++row) {
     if (work.task[row] == kNone) continue;
-    const TransitionGraph& task = graph.tasks[static_cast<std::size_t>(work.task[row])];
-    // Where the recording ends without a known next state, no success was observed.
     const Id next = graph.next_node[row];
-    const double after = next == kNone ? task.farthest + 1 : task.distance[static_cast<std::size_t>(next)];
-    const double before = task.distance[static_cast<std::size_t>(graph.node[row])];
-    const double cost = costs == Costs::kSupplied ? work.cost(row) : 1;
-    double exponent = after + cost;
-    if (!g.paper) exponent = g.normalise_distance ? after - before + cost : after + cost - 1;
-    returns[row] = g.success_reward * std::pow(g.omega, exponent);
+    const bool unknown =
+        next == kNone ? !work.done(row)
+                      : open[static_cast<std::size_t>(work.task[row])][static_cast<std::size_t>(next)] != 0;
+    if (!unknown) continue;
+    credit.group[row] = kNone;
+    credit.weight[row] = 0;
   }
-  return returns;
 }
 
 // The first row of every (state, action, next state) among the rows of each group, for statistics over edges.
@@ -84,18 +134,22 @@ Status run(const Work& work, Credit& credit) {
   const EpisodeTerm term = read_episode_term(read, normaliser);
   const Penalty penalty = read_penalty(read);
   const SuccessRule success = read_success(read);
-  const Costs costs = read_costs(read);
+  const NodeOptions nodes = read_node_options(read, g.omega, read_costs(read));
+  const Grouping grouping = read_grouping(read);
   if (!read.status()) return read.status();
 
-  Result<GroupGraph> built = build_graphs(work, success, costs);
+  Result<GroupGraph> built = build_graphs(work, success, nodes.costs);
   if (!built) return built.error();
   GroupGraph& graph = *built;
-  credit.step_return = path_returns(work, graph, g, costs);
+  set_distances(work, nodes, graph);
+  credit.step_return = PathReturns(work, graph, g, nodes).column();
   const std::vector<double> compared = penalised(work, penalty, credit.step_return);
-  credit.group = number_groups(work, g.groups_follow_graph ? graph.node : work.batch.state);
-  credit.step_advantage =
-      g.unique_edges ? advantages_over_edges(work, credit.group, graph, compared, normaliser)
-                     : group_advantages(work, credit.group, compared, normaliser);
+  credit.group = step_groups(work, g.groups_follow_graph ? graph.node : work.batch.state, grouping);
+  if (nodes.unreached == Unreached::kCensored) censor(work, graph, credit);
+  const Normaliser of_steps = normaliser.with_least(grouping.least);
+  credit.step_advantage = g.unique_edges
+                              ? advantages_over_edges(work, credit.group, graph, compared, of_steps)
+                              : group_advantages(work, credit.group, compared, of_steps);
   // The released code does not compute a part of weight 0.
   if (g.paper || g.episode_weight != 0) {
     credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
@@ -135,7 +189,9 @@ Estimator graphgpo() {
                       "every step counts, or every edge once",
                       {"rows", "steps", "unique-edges", "unique_edges"}}},
                     graph_options(),
+                    node_options(),
                     normaliser_options("mean_std_norm"),
+                    grouping_options(),
                     episode_options(),
                     penalty_options()});
   estimator.presets = {{"released", {{"success", "positive"}, {"costs", "unit"}}},

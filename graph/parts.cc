@@ -34,6 +34,10 @@ std::vector<OptionSpec> episode_options() {
        {"steps", "rows", "trajectories"}},
       {"episode_stats", "", "the same as stats", {"", "steps", "rows", "trajectories"}},
       {"cross_steps", "", "true: each step votes; false: the first step of each trajectory", {}},
+      {"weights",
+       "none",
+       "trajectories: a column weight that gives every trajectory the same say in a loss",
+       {"none", "trajectories"}},
       {"lone_episode",
        "raw",
        "a task with a single vote: its raw score (as released), or 0",
@@ -148,6 +152,25 @@ std::vector<Id> pair_groups(const Work& work, std::span<const Id> key, std::span
   return number_groups(work, number);
 }
 
+std::vector<OptionSpec> grouping_options() {
+  return {{"time_bucket", "0", "compare only steps of the same stretch of so many; 0: any", {}},
+          {"min_group", "2", "groups of fewer steps compare nothing", {}}};
+}
+
+Grouping read_grouping(OptionReader& read) {
+  return {read.integer("time_bucket", 0, 1'000'000'000),
+          static_cast<std::size_t>(read.integer("min_group", 2, 1'000'000'000))};
+}
+
+std::vector<Id> step_groups(const Work& work, std::span<const Id> key, const Grouping& grouping) {
+  if (grouping.time_bucket == 0) return number_groups(work, key);
+  std::vector<Id> bucket(work.rows());
+  for (std::size_t row = 0; row < work.rows(); ++row) {
+    bucket[row] = static_cast<Id>(work.batch.t[row] / grouping.time_bucket);
+  }
+  return pair_groups(work, key, bucket);
+}
+
 std::size_t count_groups(std::span<const Id> group) {
   Id largest = kNone;
   for (Id g : group) largest = std::max(largest, g);
@@ -210,6 +233,28 @@ Result<std::vector<std::int32_t>> turns_left(const Work& work, std::int64_t max_
     }
   }
   return turns;
+}
+
+void whiten_over_tokens(const Work& work, std::span<double> x) {
+  double tokens = 0, sum = 0, squares = 0;
+  const auto weight = [&](std::size_t row) {
+    return work.batch.tokens.empty() ? 1.0 : static_cast<double>(work.batch.tokens[row]);
+  };
+  const auto counts = [&](std::size_t row) { return work.task[row] != kNone && work.has_tokens(row); };
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    if (!counts(row)) continue;
+    tokens += weight(row);
+    sum += x[row] * weight(row);
+  }
+  const double mean = sum / (tokens + 1e-8);
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    if (counts(row)) squares += (x[row] - mean) * (x[row] - mean) * weight(row);
+  }
+  // One token has no spread: it stays at its own mean.
+  const double variance = tokens > 1 ? squares / (tokens + 1e-8) * (tokens / (tokens - 1)) : 0;
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    if (counts(row)) x[row] = (x[row] - mean) / std::sqrt(variance + 1e-8);
+  }
 }
 
 std::vector<OptionSpec> scale_options() {

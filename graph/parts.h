@@ -48,6 +48,16 @@ std::vector<double> votes_of_task(const Work& work, std::size_t task, Votes vote
 std::vector<double> episode_advantages(const Work& work, const EpisodeTerm& term,
                                        std::span<const double> score);
 
+// Which steps are compared beyond their key: only those of one stretch of time, and only in groups of some
+// size.
+struct Grouping {
+  std::int64_t time_bucket = 0;  // steps per stretch; 0: time does not matter
+  std::size_t least = 2;
+};
+std::vector<OptionSpec> grouping_options();  // time_bucket, min_group
+Grouping read_grouping(OptionReader& read);
+std::vector<Id> step_groups(const Work& work, std::span<const Id> key, const Grouping& grouping);
+
 // Groups of rows with the same task and key, numbered by first appearance.
 std::vector<Id> number_groups(const Work& work, std::span<const Id> key);
 // Groups of rows with the same task, key and second key; a row with kNone in either is in none.
@@ -68,6 +78,10 @@ std::vector<double> penalised(const Work& work, const Penalty& penalty, std::vec
 // episode. Fails where an episode is longer than the limit.
 std::vector<OptionSpec> turns_options();  // max_steps
 Result<std::vector<std::int32_t>> turns_left(const Work& work, std::int64_t max_steps);
+
+// (x - mean) / deviation over all tokens of the batch, each row as often as it has tokens (the released
+// code's small constants).
+void whiten_over_tokens(const Work& work, std::span<double> x);
 
 // Divides by the root mean square over the batch, the only scaling that training needs here.
 std::vector<OptionSpec> scale_options();  // scale

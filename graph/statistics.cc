@@ -37,6 +37,12 @@ void rank(std::span<const double> members, std::span<const double> x, std::span<
 
 }  // namespace
 
+Normaliser Normaliser::with_least(std::size_t members) const {
+  Normaliser copy = *this;
+  copy.least = members;
+  return copy;
+}
+
 Moments moments(std::span<const double> values, int ddof) {
   Moments result;
   result.count = values.size();
@@ -64,8 +70,10 @@ void normalise(const Normaliser& normaliser, std::span<const double> members, st
     std::copy(x.begin(), x.end(), out.begin());
     return;
   }
-  if (normaliser.scale == Scale::kRank && members.size() > 1) return rank(members, x, out);
-  if (members.size() < 2) {
+  if (normaliser.scale == Scale::kRank && members.size() >= std::max<std::size_t>(normaliser.least, 2)) {
+    return rank(members, x, out);
+  }
+  if (members.size() < std::max<std::size_t>(normaliser.least, 2)) {
     const bool raw = normaliser.lone == Lone::kRaw;
     const double scale = normaliser.scale == Scale::kStd ? 1 + normaliser.eps : 1;
     for (std::size_t i = 0; i < x.size(); ++i) out[i] = raw ? x[i] / scale : 0;

@@ -38,7 +38,9 @@ struct Normaliser {
   int ddof = 1;  // 1 sample, 0 population
   double eps = 1e-6;
   double std_floor = 1e-12;    // a std below std_floor * max|x| counts as 0: no signal
+  std::size_t least = 2;       // groups of fewer members compare nothing: like a group of one
   bool leave_one_out = false;  // each member against the mean of the others
+  Normaliser with_least(std::size_t members) const;
 };
 
 // out[i] = x[i] on the scale of the group whose members are `members` (often x itself, or one number per

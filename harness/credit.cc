@@ -1,5 +1,6 @@
 #include "harness/credit.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -27,7 +28,8 @@ class Numbers {
 };
 
 // Every recorded situation as the matcher sees it: an episode's steps, then the state it ended in.
-std::vector<canonicalizer::PageView> page_views(const Recording& recording, const std::vector<std::string>& groups,
+std::vector<canonicalizer::PageView> page_views(const Recording& recording,
+                                                const std::vector<std::string>& groups,
                                                 const std::vector<std::string>& members) {
   std::vector<canonicalizer::PageView> views;
   for (std::size_t e = 0; e < recording.episodes.size(); ++e) {
@@ -63,6 +65,33 @@ std::optional<std::int64_t> id_or_none(const std::vector<Id>& column, std::size_
   return column[row];
 }
 
+std::string info_text(const Recording& recording, const char* key) {
+  const auto found = recording.info.find(key);
+  return found == recording.info.end() ? std::string() : found->second;
+}
+
+// What an environment calls for where the caller says nothing: the released scripts' gamma, and key levels
+// that fit the environment's keys.
+Settings settings_for(const std::string& env, const CreditRequest& request) {
+  Settings settings;
+  const bool graphgpo = request.estimator == "graphgpo" || request.estimator == "graphgpo-paper";
+  const auto given = [&](const std::string& name) {
+    return std::any_of(request.settings.begin(), request.settings.end(),
+                       [&](const auto& setting) { return setting.first == name; });
+  };
+  if (graphgpo && !given("gamma") && !given("omega")) {
+    if (env == "sokoban") settings.emplace_back("gamma", "0.8");
+    if (env == "webshop") settings.emplace_back("gamma", "0.2");
+  }
+  // Sokoban's stage is a distance, its places of boxes are the relevant key, and no state is left to pool
+  // them.
+  if (request.estimator == "evihb" && env == "sokoban") {
+    settings.emplace_back("levels", "batch:0,batch.0:5,task.1:2,task.2:1");
+  }
+  settings.insert(settings.end(), request.settings.begin(), request.settings.end());
+  return settings;
+}
+
 std::string settings_json(const CreditRequest& request) {
   std::string out = "{";
   const auto put = [&out](const std::string& key, const std::string& value) {
@@ -95,6 +124,8 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
   const std::vector<std::uint32_t> state = canonicalizer::number_by_first_appearance(matching->keys);
 
   CreditBatch out;
+  out.env = info_text(recording, "env");
+  const auto max_steps = static_cast<std::int32_t>(parse_int(info_text(recording, "max_steps")).value_or(0));
   graph::Batch& batch = out.batch;
   batch.keys.resize(3);
   batch.next_keys.resize(3);
@@ -114,6 +145,8 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
       row.t = static_cast<std::int32_t>(t);
       row.state = static_cast<Id>(state[view]);
       row.next_state = static_cast<Id>(state[view + 1]);
+      row.turns_left = max_steps - row.t > 0 ? max_steps - row.t : 0;
+      row.admissible_count = static_cast<std::int32_t>(step.before.admissible.size());
       row.action = actions.of(hash128(step.action));
       row.reward = step.reward;
       row.episode_reward = total;
@@ -124,7 +157,8 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
       row.infrastructure_failure = episode.status == EpisodeStatus::kFailed;
       batch.add(row);
       const Situation& next = last ? episode.last : episode.steps[t + 1].before;
-      const std::string* now_keys[3] = {&step.before.keys.stage, &step.before.keys.relevant, &step.before.keys.exact};
+      const std::string* now_keys[3] = {&step.before.keys.stage, &step.before.keys.relevant,
+                                        &step.before.keys.exact};
       const std::string* next_keys[3] = {&next.keys.stage, &next.keys.relevant, &next.keys.exact};
       for (std::size_t level = 0; level < 3; ++level) {
         batch.keys[level].push_back(levels[level].of(hash128(*now_keys[level])));
@@ -138,11 +172,16 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
   return out;
 }
 
-Result<Credited> credit_batch(const CreditBatch& batch, const CreditRequest& request) {
+Result<Credited> credit_batch(const CreditBatch& batch, const CreditRequest& given) {
+  CreditRequest request = given;
+  request.settings = settings_for(batch.env, given);
   const auto start = std::chrono::steady_clock::now();
-  Result<graph::Credit> credit = graph::estimate(
-      {.estimator = request.estimator, .preset = request.preset, .settings = request.settings, .matcher = {}, .threads = request.threads},
-      batch.batch);
+  Result<graph::Credit> credit = graph::estimate({.estimator = request.estimator,
+                                                  .preset = request.preset,
+                                                  .settings = request.settings,
+                                                  .matcher = {},
+                                                  .threads = request.threads},
+                                                 batch.batch);
   if (!credit) return credit.error();
   Credited out;
   out.credit_seconds = seconds_since(start);

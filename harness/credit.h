@@ -38,6 +38,7 @@ struct Credited {
 struct CreditBatch {
   graph::Batch batch;
   double match_seconds = 0;          // of the processor, for the matcher alone
+  std::string env;     // whose steps they are; decides defaults such as graphgpo's gamma
   canonicalizer::Matching matching;  // one key per recorded situation, episode after episode, the last one included
 };
 Result<CreditBatch> make_batch(const Recording& recording, const std::string& matcher, const Settings& settings);

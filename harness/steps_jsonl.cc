@@ -71,7 +71,7 @@ class LineReader {
   };
   static constexpr std::size_t kRequired = 4;
   static constexpr std::size_t kEpisodeReward = 6;
-  static constexpr std::size_t kFields = 24;
+  static constexpr std::size_t kFields = 25;
 
   // The required ones first.
   static const std::vector<Field>& fields() {
@@ -92,6 +92,7 @@ class LineReader {
         {"action", &LineReader::read_action},
         {"keys", &LineReader::read_keys},
         {"turns_left", &LineReader::read_count<&Step::turns_left>},
+        {"admissible_count", &LineReader::read_count<&Step::admissible_count>},
         {"cost", &LineReader::read_number<&Step::cost>},
         {"value", &LineReader::read_number<&Step::value>},
         {"next_value", &LineReader::read_number<&Step::next_value>},

@@ -62,6 +62,15 @@ void print_summary(const graph::Summary& summary, std::ostream& err) {
   err << '\n';
 }
 
+// The library counts rows; a user counts lines.
+Error at_line(Error error, const StepFile& steps) {
+  if (!error.where.starts_with("row ")) return error;
+  const std::optional<std::int64_t> row = parse_int(std::string_view(error.where).substr(4));
+  if (row && static_cast<std::size_t>(*row) < steps.where.size())
+    error.where = steps.where[static_cast<std::size_t>(*row)];
+  return error;
+}
+
 Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   graph::Request request{.estimator = args.estimator, .preset = args.preset, .settings = args.of_estimator()};
   request.threads = static_cast<int>(args.threads);
@@ -85,7 +94,7 @@ Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   for (const std::string& note : matching->notes) io.err << "note: " << note << '\n';
   request.matcher = matching->matcher;
   const Result<graph::Credit> credit = graph::estimate(request, steps->batch);
-  if (!credit) return credit.error();
+  if (!credit) return at_line(credit.error(), *steps);
   // The graph first: standard output must stay empty when a file cannot be written.
   if (!args.graph.empty()) {
     if (Status s = write_output(args.graph, graphs_json(*steps, *credit), io); !s) return s.error();

@@ -2,7 +2,7 @@
 """Runs the examples of README.md and docs/*.md.
 
 A fenced block marked `console` is a session: lines that start with "$ " are commands (a trailing backslash
-goes on in the next line), the lines after a command are its output. Each file's blocks run in order in one empty folder with
+goes on in the next line, a here-document up to END belongs to its command), the lines after a command are its output. Each file's blocks run in order in one empty folder with
 `lodestep` on the PATH. A command must end with status 0, or with N when the line before the block ends with
 "(exit N)". Output is compared where it is shown, with or without what the
 command says on standard error; a line "..." stands for any lines, "..." inside a line for
@@ -43,6 +43,11 @@ def steps(block):
             command = line[2:]
             while command.endswith("\\"):
                 command = command[:-1] + next(lines, "")
+            if command.endswith("<<'END'"):
+                for line in lines:
+                    command += "\n" + line
+                    if line == "END":
+                        break
             out.append((command, []))
         elif out:
             out[-1][1].append(line)

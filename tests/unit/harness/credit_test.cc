@@ -1,0 +1,243 @@
+// `lodestep credit` as users and scripts meet it: defaults, refusals with their line, whole outputs.
+#include <catch2/catch.hpp>
+#include <sstream>
+
+#include "program.h"
+
+namespace lodestep::harness::test {
+namespace {
+
+// Two attempts at one task: one wins in two steps, one stays away.
+const std::string kSteps =
+    "{\"task\":\"u0\",\"episode\":\"a\",\"t\":0,\"state\":\"hall\",\"action\":\"north\"}\n"
+    "{\"task\":\"u0\",\"episode\":\"a\",\"t\":1,\"state\":\"kitchen\",\"action\":\"take\",\"reward\":1,"
+    "\"success\":true,\"done\":true}\n"
+    "{\"task\":\"u0\",\"episode\":\"b\",\"t\":0,\"state\":\"hall\",\"action\":\"south\",\"next_state\":"
+    "\"garden\"}\n"
+    "{\"task\":\"u0\",\"episode\":\"b\",\"t\":1,\"state\":\"garden\",\"action\":\"wait\",\"next_state\":"
+    "\"garden\",\"valid\":false}\n";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+Ran credit(const std::string& input, std::vector<std::string> words) {
+  words.insert(words.begin(), {"credit", "--in", "-", "--out", "-"});
+  return run(words, input);
+}
+
+std::string step(const std::string& fields) {
+  return "{\"task\":\"u\",\"episode\":\"e\",\"t\":0,\"state\":\"s\"" + fields + "}\n";
+}
+
+TEST_CASE("credit: one line a step, in input order, with the promised fields") {
+  const Ran ran = credit(kSteps, {"--estimator", "graphgpo", "--set", "gamma=0.5"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  const auto lines = lines_of(ran.out);
+  REQUIRE(lines.size() == 4);
+  CHECK(lines[0].starts_with(
+      "{\"task\":\"u0\",\"episode\":\"a\",\"t\":0,\"step_return\":5,\"step_advantage\":0.70710"));
+  CHECK(lines[0].ends_with(",\"group\":0,\"node\":0,\"next_node\":1}"));
+  CHECK(lines[1].find("\"step_return\":10,") != std::string::npos);
+  CHECK(lines[3].find("\"group\":2,\"node\":3,\"next_node\":3}") != std::string::npos);
+  CHECK(ran.err.find("4 steps of 2 episodes of 1 tasks") != std::string::npos);
+}
+
+TEST_CASE("credit: estimators without a part print null there") {
+  const Ran ran = credit(kSteps, {"--estimator", "grpo"});
+  REQUIRE(ran.status == 0);
+  CHECK(lines_of(ran.out)[0].find(
+            "\"step_return\":null,\"step_advantage\":null,\"episode_advantage\":0.8640") !=
+        std::string::npos);
+  CHECK(lines_of(ran.out)[0].ends_with("\"node\":null,\"next_node\":null}"));
+}
+
+TEST_CASE("credit: the graph of each task, nodes in order of first appearance") {
+  const TemporaryFolder folder;
+  const Ran ran = credit(kSteps, {"--estimator", "graphgpo", "--graph", folder / "graph.json"});
+  REQUIRE(ran.status == 0);
+  CHECK(
+      read_file(folder / "graph.json") ==
+      "{\"u0\":{\"nodes\":[{\"id\":0,\"state\":\"hall\",\"distance\":2,\"reached\":true,\"visits\":2},"
+      "{\"id\":1,\"state\":\"kitchen\",\"distance\":1,\"reached\":true,\"visits\":1},"
+      "{\"id\":2,\"state\":\"success\",\"distance\":0,\"reached\":true,\"visits\":1},"
+      "{\"id\":3,\"state\":\"garden\",\"distance\":3,\"reached\":false,\"visits\":2}],"
+      "\"edges\":[{\"from\":0,\"to\":1,\"cost\":1,\"count\":1},{\"from\":1,\"to\":2,\"cost\":1,\"count\":1},"
+      "{\"from\":0,\"to\":3,\"cost\":1,\"count\":1},{\"from\":3,\"to\":3,\"cost\":1,\"count\":1}],\"goal\":2}"
+      "}\n");
+}
+
+TEST_CASE("credit: a positive sum is success with the released preset, the flag decides otherwise") {
+  const std::string won = step(",\"reward\":1");
+  CHECK(credit(won, {"--estimator", "graphgpo", "--preset", "released"}).out.find("\"step_return\":10,") !=
+        std::string::npos);
+  CHECK(credit(won, {"--estimator", "graphgpo"}).out.find("\"step_return\":1,") != std::string::npos);
+  const std::string flagged = step(",\"success\":true");
+  CHECK(credit(flagged, {"--estimator", "graphgpo"}).out.find("\"step_return\":10,") != std::string::npos);
+  CHECK(credit(flagged, {"--estimator", "graphgpo-paper", "--set", "omega=0.5"})
+            .out.find("\"step_return\":5,") != std::string::npos);
+}
+
+TEST_CASE("credit: wrong lines are named, with exit 2 and no output") {
+  const std::vector<std::pair<std::string, std::string>> wrong{
+      {"{\"episode\":\"e\",\"t\":0,\"state\":\"s\"}\n", "\"task\" is missing"},
+      {step(",\"rewrad\":1"), "did you mean \"reward\"?"},
+      {step(",\"reward\":\"1\""), "\"reward\" must be a finite number"},
+      {step(",\"reward\":NaN"), "malformed JSON"},
+      {step(",\"reward\":1e999"), "malformed JSON"},
+      {step(",\"reward\":1e200"), "not a finite number below 1e100"},
+      {step(",\"valid\":1"), "\"valid\" must be true or false"},
+      {step(",\"tokens\":-1"), "\"tokens\" must be a whole number from 0"},
+      {step(",\"cost\":-1"), "cost is negative"},
+      {step(",\"t\":1"), "\"t\" is there twice"},
+      {step(",\"keys\":[]"), "\"keys\" must be a list of texts"},
+      {step(",\"answer_logprob\":[1]"), "\"answer_logprob\" must be two numbers"},
+      {step(",\"next_state\":[1.5]"), "\"next_state\" must be text or an array of integers"},
+      {step("") + step(""), "the same task, episode and t as in standard input line 1"},
+      {step(",\"episode_reward\":1") +
+           "\n{\"task\":\"u\",\"episode\":\"e\",\"t\":1,\"state\":\"s\",\"episode_reward\":2}\n",
+       "\"episode_reward\" is not the one of standard input line 1"},
+      {"nonsense\n", "malformed JSON"},
+      {step("") + "{\"task\":\"u\"", "standard input line 2"}};
+  for (const auto& [input, message] : wrong) {
+    const Ran ran = credit(input, {"--estimator", "grpo"});
+    INFO(input << ran.err);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK(ran.err.starts_with("lodestep: error: "));
+    CHECK(ran.err.find(message) != std::string::npos);
+    CHECK(ran.err.find("line") != std::string::npos);
+  }
+  CHECK(credit(step(",\"rewrad\":1"), {"--estimator", "grpo", "--ignore-unknown"}).status == 0);
+}
+
+TEST_CASE("credit: wrong words are refused before anything is read") {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--estimator", "grop"},
+           {"--estimator", "grpo", "--preset", "paper"},
+           {"--estimator", "grpo", "--set", "gama=1"},
+           {"--estimator", "gigpo", "--set", "gamma=-1"},
+           {"--estimator", "gigpo", "--set", "mode=std"},
+           {"--estimator", "graphgpo", "--set", "gamma=0.5", "--set", "omega=0.6"},
+           {"--estimator", "graphgpo", "--set", "similarity=maybe"},
+           {"--estimator", "graphgpo", "--matcher", "difflb"},
+           {"--estimator", "grpo", "--graph", "-"},
+           {"--estimator", "graphgpo", "--graph", "-"},
+           {"--estimator", "evihb", "--set", "levels=task.7:1"},
+           {"--estimator", "graphgpo", "--set", "unreached=never"},
+           {}}) {
+    const Ran ran = credit(kSteps, words);
+    INFO(ran.err);
+    CHECK(ran.status == 2);
+    CHECK(ran.out.empty());
+    CHECK(ran.err.starts_with("lodestep: error: "));
+  }
+  CHECK(credit(kSteps, {"--estimator", "grop"}).err.find("did you mean 'grpo'?") != std::string::npos);
+  CHECK(credit(kSteps, {"--estimator", "gigpo", "--set", "gama=1"}).err.find("known options: ") !=
+        std::string::npos);
+}
+
+TEST_CASE("credit: outputs appear whole or not at all") {
+  const TemporaryFolder folder;
+  write_file(folder / "steps.jsonl", kSteps);
+  write_file(folder / "old.jsonl", "old\n");
+  CHECK(
+      run({"credit", "--estimator", "grpo", "--in", folder / "missing.jsonl", "--out", folder / "old.jsonl"})
+          .status == 2);
+  CHECK(read_file(folder / "old.jsonl") == "old\n");
+  CHECK(run({"credit", "--estimator", "grpo", "--in", folder / "steps.jsonl", "--out",
+             folder / "no/such/folder"})
+            .status == 1);
+  CHECK(run({"credit", "--estimator", "grpo", "--in", folder / "steps.jsonl", "--out", folder / "old.jsonl"})
+            .status == 0);
+  CHECK(lines_of(read_file(folder / "old.jsonl")).size() == 4);
+}
+
+TEST_CASE("credit: missing rewards leave an episode out and are counted") {
+  std::string input;
+  for (const char* reward : {"1", "null", "1", "0"}) {
+    input += "{\"task\":\"u\",\"episode\":" + std::to_string(input.size()) +
+             ",\"t\":0,\"state\":\"s\",\"reward\":" + reward + "}\n";
+  }
+  const Ran ran = credit(input, {"--estimator", "grpo", "--set", "normalize=mean"});
+  REQUIRE(ran.status == 0);
+  const auto lines = lines_of(ran.out);
+  CHECK(lines[0].find("\"advantage\":0.3333333333333333") != std::string::npos);
+  CHECK(lines[1].find("\"advantage\":0,\"group\":null") != std::string::npos);
+  CHECK(ran.err.find("1 episode(s) without an available reward") != std::string::npos);
+}
+
+TEST_CASE("credit: groups go by task, whatever the order of lines; lone members are warned about") {
+  const auto line = [](const std::string& task, int episode, double reward) {
+    return "{\"task\":\"" + task + "\",\"episode\":\"" + std::to_string(episode) +
+           "\",\"t\":0,\"state\":\"s\",\"reward\":" + std::to_string(reward) + "}\n";
+  };
+  const Ran ran = credit(line("p1", 0, 1) + line("p2", 0, 5) + line("p1", 1, 0) + line("p2", 1, 4),
+                         {"--estimator", "grpo", "--set", "normalize=mean"});
+  const auto lines = lines_of(ran.out);
+  REQUIRE(lines.size() == 4);
+  for (std::size_t i : {0U, 1U}) CHECK(lines[i].find("\"advantage\":0.5,") != std::string::npos);
+  for (std::size_t i : {2U, 3U}) CHECK(lines[i].find("\"advantage\":-0.5,") != std::string::npos);
+  CHECK(ran.err.find("warning") == std::string::npos);
+  CHECK(credit(line("p1", 0, 1) + line("p2", 0, 5), {"--estimator", "grpo"})
+            .err.find("warning: every task has a single episode") != std::string::npos);
+}
+
+TEST_CASE("credit: similar states are merged when asked, in the graph and, when asked, in the groups") {
+  const std::string a = "You are in the kitchen. You see a cup, a plate and a stove here.";
+  const std::string b = "You are in the kitchen. You see a cup, a plate and a stove here!";
+  const std::string input = "{\"task\":\"u\",\"episode\":\"a\",\"t\":0,\"state\":\"" + a +
+                            "\",\"next_state\":\"success\",\"success\":true}\n" +
+                            "{\"task\":\"u\",\"episode\":\"b\",\"t\":0,\"state\":\"" + b +
+                            "\",\"next_state\":\"x\"}\n";
+  const auto nodes = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--estimator", "graphgpo"});
+    const auto lines = lines_of(credit(input, words).out);
+    REQUIRE(lines.size() == 2);
+    return lines[1].substr(lines[1].find("\"group\""));
+  };
+  CHECK(nodes({}) == "\"group\":1,\"node\":2,\"next_node\":3}");
+  CHECK(nodes({"--matcher", "difflib"}) == "\"group\":1,\"node\":0,\"next_node\":2}");
+  CHECK(nodes({"--set", "similarity=true"}) == "\"group\":1,\"node\":0,\"next_node\":2}");
+  CHECK(nodes({"--matcher", "indel", "--set", "group_matching=same-as-graph"}) ==
+        "\"group\":0,\"node\":0,\"next_node\":2}");
+  CHECK(nodes({"--matcher", "difflib", "--set", "similarity_threshold=0.999"}) ==
+        "\"group\":1,\"node\":2,\"next_node\":3}");
+}
+
+TEST_CASE("credit: arrays of integers are states") {
+  const std::string input = step(",\"next_state\":[1,2,3]") +
+                            "{\"task\":\"u\",\"episode\":\"e\",\"t\":1,\"state\":[1,2,3],\"success\":true}\n";
+  const Ran ran = run({"credit", "--estimator", "graphgpo", "--graph", "-", "--out", "/dev/null"}, input);
+  INFO(ran.err);
+  CHECK(ran.out.find("{\"id\":1,\"state\":[1,2,3],\"distance\":1") != std::string::npos);
+}
+
+TEST_CASE("credit: an empty input gives an empty output") {
+  for (const std::string estimator : {"grpo", "graphgpo", "evihb", "hgpo"}) {
+    const Ran ran = credit("", {"--estimator", estimator});
+    CHECK(ran.status == 0);
+    CHECK(ran.out.empty());
+  }
+}
+
+TEST_CASE("credit --run: recomputes and stores beside the others") {
+  const TemporaryFolder folder;
+  REQUIRE(
+      run({"rollout", "dummy", "--groups", "2", "--group-size", "3", "--out", folder / "run.db"}).status ==
+      0);
+  const Ran ran = run({"credit", "--run", folder / "run.db", "--estimator", "evihb"});
+  INFO(ran.err);
+  CHECK(ran.status == 0);
+  CHECK(ran.err.find("stored as 'evihb'") != std::string::npos);
+  const Ran steps = run({"export", folder / "run.db", "--format", "csv", "--out", "-"});
+  CHECK(steps.out.find("evihb") != std::string::npos);
+  CHECK(run({"credit", "--run", folder / "run.db", "--estimator", "evihb", "--out", "x"}).status == 2);
+}
+
+}  // namespace
+}  // namespace lodestep::harness::test
