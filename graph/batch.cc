@@ -90,6 +90,11 @@ Status check_ids(const Batch& batch) {
   if (Status s = check("episode", batch.episode, 0); !s) return s;
   if (Status s = check("state", batch.state, 0); !s) return s;
   if (Status s = check("next_state", batch.next_state, kNone); !s) return s;
+  for (const PastEdge& edge : batch.past) {
+    if (edge.task < 0 || edge.state < 0 || edge.next_state < 0 || !(edge.cost >= 0 && edge.cost <= 1e100)) {
+      return bad_batch("a past edge has a negative id or cost", "past");
+    }
+  }
   return check("action", batch.action, kNone);
 }
 

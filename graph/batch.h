@@ -50,6 +50,12 @@ struct Step {
   bool infrastructure_failure = false;  // cut by an endpoint, a time limit, a crash: in no group
 };
 
+// A transition that an earlier batch of the task observed: distances use it, statistics do not.
+struct PastEdge {
+  Id task = 0, state = 0, next_state = 0;
+  double cost = 1;
+};
+
 // Columns. `task`, `episode`, `t`, `state` and `next_state` are as long as the batch; any other may be
 // empty, which stands for the default of its Step field in every row.
 struct Batch {
@@ -65,6 +71,7 @@ struct Batch {
   // Key levels coarse to fine, each a column: keys[level][row] of the state. Empty: one level, `state`.
   // next_keys may stay empty: the keys of the episode's next step, or of an equal state, are used.
   std::vector<std::vector<Id>> keys, next_keys;
+  std::vector<PastEdge> past;  // any number, in any order
   // The id of the text or state that names success ("success" in the released code); kNone: the batch
   // holds none, and the goal is a node of its own.
   Id goal_state = kNone;

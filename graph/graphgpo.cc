@@ -43,11 +43,24 @@ class PathReturns {
 
   std::vector<double> column() const {
     std::vector<double> returns = empty_column(work_);
-    for (std::size_t row = 0; row < work_.rows(); ++row) {
-      if (work_.task[row] == kNone) continue;
-      const double cost = nodes_.costs == Costs::kSupplied ? work_.cost(row) : 1;
-      returns[row] = g_.success_reward * (value_.empty() ? by_distance(row, cost) : by_value(row, cost));
-    }
+    for_each_block(work_.tasks, work_.threads, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
+      std::vector<double> at_unit_cost;  // per next node: a power is dear, and most steps cost 1
+      for (std::size_t task = begin; task < end; ++task) {
+        at_unit_cost.assign(graph_.tasks[task].nodes() + 1, kNoNumber);
+        for (Row row : work_.rows_of_task[task]) {
+          const double cost = nodes_.costs == Costs::kSupplied ? work_.cost(row) : 1;
+          double* known = cost == 1 && !g_.normalise_distance
+                              ? &at_unit_cost[static_cast<std::size_t>(graph_.next_node[row] + 1)]
+                              : nullptr;
+          if (known != nullptr && !std::isnan(*known)) {
+            returns[row] = *known;
+            continue;
+          }
+          returns[row] = g_.success_reward * (value_.empty() ? by_distance(row, cost) : by_value(row, cost));
+          if (known != nullptr) *known = returns[row];
+        }
+      }
+    });
     return returns;
   }
 

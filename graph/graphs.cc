@@ -16,22 +16,23 @@ class EdgeTable {
     slots_.assign(size, kNone);
   }
 
-  void count(TransitionGraph& graph, Id from, Id to, double cost) {
-    const std::uint64_t ends = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint32_t>(to);
-    std::size_t slot = ContainerHash()(ends) & (slots_.size() - 1);
-    while (slots_[slot] != kNone) {
-      Edge& edge = graph.edges[static_cast<std::size_t>(slots_[slot])];
-      if (edge.from == from && edge.to == to && edge.cost == cost) {
-        ++edge.count;
-        return;
-      }
-      slot = (slot + 1) & (slots_.size() - 1);
-    }
-    slots_[slot] = static_cast<Id>(graph.edges.size());
-    graph.edges.push_back({from, to, cost, 1});
-  }
+  // One more step over the edge.
+  void count(TransitionGraph& graph, Id from, Id to, double cost) { ++find(graph, from, to, cost).count; }
+  // An edge that no step of the batch took, unless one did.
+  void remember(TransitionGraph& graph, Id from, Id to, double cost) { find(graph, from, to, cost); }
 
  private:
+  Edge& find(TransitionGraph& graph, Id from, Id to, double cost) {
+    const std::uint64_t ends = (static_cast<std::uint64_t>(from) << 32) | static_cast<std::uint32_t>(to);
+    std::size_t slot = ContainerHash()(ends) & (slots_.size() - 1);
+    for (; slots_[slot] != kNone; slot = (slot + 1) & (slots_.size() - 1)) {
+      Edge& edge = graph.edges[static_cast<std::size_t>(slots_[slot])];
+      if (edge.from == from && edge.to == to && edge.cost == cost) return edge;
+    }
+    slots_[slot] = static_cast<Id>(graph.edges.size());
+    return graph.edges.emplace_back(Edge{from, to, cost, 0});
+  }
+
   std::vector<Id> slots_;
 };
 
@@ -52,8 +53,8 @@ class TaskBuilder {
     graph.task = static_cast<Id>(task);
     const std::span<const Row> rows = work_.rows_of_task[task];
     if (rows.empty()) return {};
-    if (Status s = number_nodes(graph, rows); !s) return s;
-    EdgeTable table(rows.size());
+    if (Status s = number_nodes(graph, task); !s) return s;
+    EdgeTable table(rows.size() + work_.past_of_task[task].size());
     for (Row row : rows) {
       out_.node[row] = node_of(work_.batch.state[row]);
       ++graph.visits[static_cast<std::size_t>(out_.node[row])];
@@ -65,6 +66,11 @@ class TaskBuilder {
     for (Row e : work_.episodes_of_task[task]) {
       const Id last = out_.next_node[work_.rows_of_episode[e].back()];
       if (last != kNone) ++graph.visits[static_cast<std::size_t>(last)];
+    }
+    for (Row i : work_.past_of_task[task]) {
+      const PastEdge& past = work_.batch.past[i];
+      table.remember(graph, node_of(past.state), node_of(past.next_state),
+                     costs_ == Costs::kSupplied ? past.cost : 1);
     }
     graph.goal = node_of(goal_);
     for (Id state : scratch_.touched) scratch_.node_of_state[static_cast<std::size_t>(state)] = kNone;
@@ -84,10 +90,14 @@ class TaskBuilder {
   }
 
   // A row's state comes before its next state, and the goal last of all: the order decides similarity.
-  Status number_nodes(TransitionGraph& graph, std::span<const Row> rows) {
-    for (Row row : rows) {
+  Status number_nodes(TransitionGraph& graph, std::size_t task) {
+    for (Row row : work_.rows_of_task[task]) {
       meet(graph, work_.batch.state[row]);
       if (next_[row] != kNone) meet(graph, next_[row]);
+    }
+    for (Row i : work_.past_of_task[task]) {
+      meet(graph, work_.batch.past[i].state);
+      meet(graph, work_.batch.past[i].next_state);
     }
     meet(graph, goal_);
     if (work_.matcher) {

@@ -71,7 +71,8 @@ std::vector<double> group_advantages(const Work& work, std::span<const Id> group
 std::vector<double> discounted_returns(const Work& work, double gamma);
 // Takes the penalty off x in rows with an invalid action.
 void penalise(const Work& work, double coef, std::span<double> x);
-// The step returns that are compared: less the penalty where it goes on steps. Credit::step_return stays without it.
+// The step returns that are compared: less the penalty where it goes on steps. Credit::step_return stays
+// without it.
 std::vector<double> penalised(const Work& work, const Penalty& penalty, std::vector<double> step_return);
 
 // Turns left before each step (at least 1): as recorded, else from the turn limit and the step's place in its

@@ -16,7 +16,7 @@ namespace lodestep::graph {
 struct Edge {
   Id from = 0, to = 0;  // node numbers
   double cost = 1;
-  std::uint32_t count = 0;  // steps that took it
+  std::uint32_t count = 0;  // steps that took it; 0: known from earlier batches only
 };
 
 struct TransitionGraph {

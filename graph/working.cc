@@ -129,6 +129,12 @@ Work make_work(const Batch& batch, const Options& options, const Matcher& matche
     work.task[row] = kNone;
     ++summary.left_out_rows;
   }
+  std::vector<Id> task_of_past;
+  for (const PastEdge& edge : batch.past) {
+    work.states = std::max(work.states, static_cast<std::size_t>(std::max(edge.state, edge.next_state) + 1));
+    task_of_past.push_back(static_cast<std::size_t>(edge.task) < work.tasks ? edge.task : kNone);
+  }
+  work.past_of_task = Lists(task_of_past, work.tasks);
   number_episodes(work);
   leave_out_unscored(work, needs, summary);
   work.rows_of_task = Lists(work.task, work.tasks);

@@ -51,6 +51,7 @@ struct Work {
   std::vector<Id> task_of_episode;
   Lists rows_of_task;      // batch order
   Lists rows_of_episode;   // time order
+  Lists past_of_task;      // places in Batch::past, not rows
   Lists episodes_of_task;  // episodes, not rows
 
   std::size_t rows() const { return batch.rows(); }

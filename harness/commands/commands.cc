@@ -17,6 +17,7 @@ const std::vector<Command>& commands() {
       {"view", "shows a recording in a browser", &run_view},
       {"plot", "draws a figure of recordings as SVG, PNG or PDF", &run_plot},
       {"export", "writes the steps of a recording", &run_export},
+      {"compare", "puts estimates side by side, or against the truth", &run_compare},
       {"credit", "gives recorded steps their advantages", &run_credit},
       {"match", "gives observations the keys of their states, and measures matchers", &run_match},
       {"ratio", "similarity of texts, equal to difflib", &run_ratio},

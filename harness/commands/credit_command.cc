@@ -4,8 +4,10 @@
 #include <thread>
 
 #include "base/text.h"
+#include "graph/diagnostics.h"
 #include "graph/estimator.h"
 #include "harness/credit.h"
+#include "harness/graph_store.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
 #include "harness/internal/whole_file.h"
@@ -21,7 +23,9 @@ struct CreditArgs {
   std::string in = "-", out = "-", graph, run;
   Settings settings;
   std::int64_t threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
-  bool ignore_unknown = false;
+  bool ignore_unknown = false, diagnostics = false;
+  std::string graph_store;
+  double half_life = 0;
 
   Settings of_matcher() const {
     Settings own;
@@ -71,6 +75,17 @@ Error at_line(Error error, const StepFile& steps) {
   return error;
 }
 
+// How much of the graph rests on earlier batches alone.
+std::string old_share(const graph::Credit& credit) {
+  std::size_t edges = 0, old = 0;
+  for (const graph::TransitionGraph& g : credit.graphs) {
+    edges += g.edges.size();
+    for (const graph::Edge& e : g.edges) old += e.count == 0 ? 1 : 0;
+  }
+  return "graph store: " + std::to_string(old) + " of " + std::to_string(edges) +
+         " edges are known from earlier batches only\n";
+}
+
 Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   graph::Request request{.estimator = args.estimator, .preset = args.preset, .settings = args.of_estimator()};
   request.threads = static_cast<int>(args.threads);
@@ -81,6 +96,11 @@ Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   if (!args.graph.empty() && !info.has_graph) {
     return Error{ErrorCode::kInvalidArgument, "estimator '" + args.estimator + "' builds no graph", "--graph",
                  ""};
+  }
+  if (!args.graph_store.empty() && info.name != "graphgpo") {
+    return Error{ErrorCode::kInvalidArgument,
+                 "estimator '" + args.estimator + "' uses no distances, so a store has no effect",
+                 "--graph-store", "graphgpo does"};
   }
   if (args.out == "-" && args.graph == "-") {
     return Error{ErrorCode::kInvalidArgument, "--out and --graph cannot both be standard output", "--graph -",
@@ -93,6 +113,16 @@ Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   if (!matching) return matching.error();
   for (const std::string& note : matching->notes) io.err << "note: " << note << '\n';
   request.matcher = matching->matcher;
+  std::optional<GraphStore> store;
+  if (!args.graph_store.empty()) {
+    Result<GraphStore> opened = GraphStore::open(args.graph_store);
+    if (!opened) return opened.error();
+    store.emplace(*std::move(opened));
+    const Result<Remembered> old = store->recall(*steps, args.half_life);
+    if (!old) return old.error();
+    io.err << "graph store: " << old->edges << " edges recalled from " << old->batches << " batches, "
+           << old->faded << " faded\n";
+  }
   const Result<graph::Credit> credit = graph::estimate(request, steps->batch);
   if (!credit) return at_line(credit.error(), *steps);
   // The graph first: standard output must stay empty when a file cannot be written.
@@ -100,7 +130,26 @@ Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
     if (Status s = write_output(args.graph, graphs_json(*steps, *credit), io); !s) return s.error();
   }
   if (Status s = write_output(args.out, credit_lines(*steps, *credit), io); !s) return s.error();
+  if (store) {
+    if (Status s = store->remember(*steps, *credit); !s) return s.error();
+    io.err << old_share(*credit);
+  }
   print_summary(credit->summary, io.err);
+  if (!args.diagnostics) return 0;
+  graph::DiagnosticOptions options_of_graph;
+  options_of_graph.matcher = matching->matcher;
+  options_of_graph.threads = request.threads;
+  if (info.name == "graphgpo") {
+    // The graph as it was asked for.
+    options_of_graph.settings = {{"success", options->text("success")}, {"costs", options->text("costs")}};
+    const Result<double> gamma =
+        options->number(options->text("omega").empty() ? "gamma" : "omega", 0, 1e100);
+    if (!gamma) return gamma.error();
+    options_of_graph.gamma = *gamma;
+  }
+  const Result<graph::Diagnostics> diagnostics = graph::diagnose(steps->batch, options_of_graph);
+  if (!diagnostics) return diagnostics.error();
+  io.err << graph::to_text(*diagnostics);
   return 0;
 }
 
@@ -140,6 +189,10 @@ Result<int> run_credit(const std::vector<std::string>& words, Io& io) {
   args.option("--graph", credit.graph, "the graph of each task, as one JSON document");
   args.option("--run", credit.run, "a recording instead of --in: the result is stored beside the others");
   args.option("--threads", credit.threads, "threads; no byte of the result depends on it").range(1, 4096);
+  args.flag("--diagnostics", credit.diagnostics, "what the graph is worth as a signal, on standard error");
+  args.option("--graph-store", credit.graph_store,
+              "file that remembers each task's graph from batch to batch");
+  args.option("--half-life", credit.half_life, "batches after which a stored edge counts half; 0 = for ever");
   args.flag("--ignore-unknown", credit.ignore_unknown, "skip unknown fields instead of refusing them");
   args.settings(credit.settings, "option of the estimator; matcher.KEY of the matcher");
   args.footer(estimator_help());
@@ -147,7 +200,8 @@ Result<int> run_credit(const std::vector<std::string>& words, Io& io) {
   if (!go) return go.error();
   if (!*go) return 0;
   if (credit.run.empty()) return credit_lines_file(credit, io);
-  for (const char* flag : {"--in", "--out", "--graph", "--ignore-unknown"}) {
+  for (const char* flag :
+       {"--in", "--out", "--graph", "--diagnostics", "--graph-store", "--half-life", "--ignore-unknown"}) {
     if (args.given(flag)) {
       return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --run",
                    "lodestep credit",

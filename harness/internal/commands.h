@@ -18,6 +18,7 @@ Result<int> run_bench(const std::vector<std::string>& words, Io& io);
 Result<int> run_view(const std::vector<std::string>& words, Io& io);
 Result<int> run_plot(const std::vector<std::string>& words, Io& io);
 Result<int> run_export(const std::vector<std::string>& words, Io& io);
+Result<int> run_compare(const std::vector<std::string>& words, Io& io);
 Result<int> run_credit(const std::vector<std::string>& words, Io& io);
 Result<int> run_match(const std::vector<std::string>& words, Io& io);
 Result<int> run_sokoban(const std::vector<std::string>& words, Io& io);

@@ -225,6 +225,45 @@ TEST_CASE("credit: an empty input gives an empty output") {
   }
 }
 
+TEST_CASE("credit: a graph store remembers ways to success for later batches") {
+  const TemporaryFolder folder;
+  const std::string store = folder / "graphs.db";
+  REQUIRE(credit(kSteps, {"--estimator", "graphgpo", "--graph-store", store}).status == 0);
+  // A batch without any success, in a part of the house that is known.
+  const std::string later =
+      "{\"task\":\"u0\",\"episode\":\"c\",\"t\":0,\"state\":\"garden\",\"next_state\":\"hall\"}\n";
+  const Ran plain = credit(later, {"--estimator", "graphgpo", "--set", "gamma=0.5"});
+  const Ran remembering =
+      credit(later, {"--estimator", "graphgpo", "--set", "gamma=0.5", "--graph-store", store});
+  INFO(remembering.err);
+  CHECK(plain.out.find("\"step_return\":5,") !=
+        std::string::npos);  // nothing succeeded: one step away, as anything
+  CHECK(remembering.out.find("\"step_return\":2.5,") !=
+        std::string::npos);  // two steps from success, by the first batch
+  CHECK(remembering.err.find("4 edges recalled from 1 batches, 0 faded") != std::string::npos);
+  CHECK(remembering.err.find("4 of 5 edges are known from earlier batches only") != std::string::npos);
+  for (int i = 0; i < 4; ++i)
+    credit(later, {"--estimator", "graphgpo", "--graph-store", store, "--half-life", "1"});
+  CHECK(credit(later, {"--estimator", "graphgpo", "--graph-store", store, "--half-life", "1"})
+            .err.find("4 faded") != std::string::npos);
+  CHECK(credit(later, {"--estimator", "grpo", "--graph-store", store}).status == 2);
+  write_file(folder / "no.db", "not a database, but long enough to be taken for one by nobody at all");
+  CHECK(credit(later, {"--estimator", "graphgpo", "--graph-store", folder / "no.db"}).status != 0);
+}
+
+TEST_CASE("credit: diagnostics count reuse, coverage and progress") {
+  const Ran ran = credit(kSteps, {"--estimator", "graphgpo", "--set", "gamma=0.5", "--diagnostics"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  CHECK(ran.err.find("4 steps, 4 nodes, 1 successes in 2 episodes") != std::string::npos);
+  CHECK(ran.err.find("node reuse                                                  25 %") !=
+        std::string::npos);
+  CHECK(ran.err.find("other steps in successful episodes                           0 %") !=
+        std::string::npos);
+  CHECK(ran.err.find("steps that can be compared                                  50 %") !=
+        std::string::npos);
+}
+
 TEST_CASE("credit --run: recomputes and stores beside the others") {
   const TemporaryFolder folder;
   REQUIRE(
