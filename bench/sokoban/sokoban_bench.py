@@ -5,8 +5,9 @@
       --envpool-python ENVPOOL_VENV/bin/python --gym-python GYM_VENV/bin/python
 
 The peers live in virtual environments of their own (pip install envpool gymnasium; pip install gym==0.26.2
-gym-sokoban==0.0.6 "numpy<2"). A peer without interpreter is left out, and said to be. Actions are drawn beforehand; each figure is
-steps per second over at least --seconds seconds after one second of warm-up.
+gym-sokoban==0.0.6 "numpy<2"). A peer without interpreter is left out, and said to be. Actions are drawn beforehand. Our single-threaded figures
+are by processor time; a peer gets the better of processor time and the clock on the wall, over at least
+--seconds seconds after one second of warm-up.
 """
 import argparse
 import json
@@ -21,15 +22,15 @@ for boards, threads in ((1, 1), (64, 1), (64, 2), (1024, 1), (1024, 2), (16384, 
     env = envpool.make_gymnasium("Sokoban-v0", num_envs=boards, num_threads=threads)
     actions = np.random.RandomState(0).randint(0, 4, size=(64, boards)).astype(np.int32)
     env.reset()
-    start, steps, t, warm = time.perf_counter(), 0, 0, True
+    start, cpu, steps, t, warm = time.perf_counter(), time.process_time(), 0, 0, True
     while True:
         env.step(actions[t % 64]); t += 1; steps += boards
         now = time.perf_counter()
         if warm and now - start > 1:
-            start, steps, warm = now, 0, False
+            start, cpu, steps, warm = now, time.process_time(), 0, False
         elif not warm and now - start > seconds:
             break
-    speed = steps / (now - start) * 120 / 121  # its reset frames are no steps
+    speed = steps / min(now - start, time.process_time() - cpu) * 120 / 121  # its reset frames are no steps
     results.append({"name": f"EnvPool Jumanji Sokoban, {boards} boards, {threads} threads", "value": speed / 1e6, "unit": "M/s"})
     env.close()
 print(json.dumps(results))
@@ -49,19 +50,19 @@ random.seed(0)
 for mode in ("tiny_rgb_array", "rgb_array"):
     env = SokobanEnv(dim_room=(6, 6), max_steps=120, num_boxes=1, num_gen_steps=20)
     actions = np.random.RandomState(0).randint(1, 5, size=4096)
-    start, steps = time.perf_counter(), 0
+    start, cpu, steps = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - start < seconds:
         done = env.step(int(actions[steps % 4096]), observation_mode=mode)[2]
         steps += 1
         if done: env.reset(render_mode=mode)
-    results.append({"name": f"gym-sokoban 6x6, {mode}", "value": steps / (time.perf_counter() - start) / 1e6, "unit": "M/s"})
+    results.append({"name": f"gym-sokoban 6x6, {mode}", "value": steps / (time.process_time() - cpu) / 1e6, "unit": "M/s"})
 times = []
 for seed in range(300):
     random.seed(seed); np.random.seed(seed)
-    start = time.perf_counter()
+    start = time.process_time()
     try: generate_room((6, 6), num_steps=20, num_boxes=1)
     except (RuntimeError, RuntimeWarning): pass
-    times.append(time.perf_counter() - start)
+    times.append(time.process_time() - start)
 results.append({"name": "gym-sokoban room 6x6, 1 box, median of 300 seeds", "value": sorted(times)[150] * 1e6, "unit": "us"})
 print(json.dumps(results))
 """

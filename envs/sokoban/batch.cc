@@ -26,8 +26,8 @@ Result<Batch> Batch::make(const std::vector<Level>& levels, const BatchConfig& c
     batch.cols_ = std::max(batch.cols_, levels[n].cols);
   }
   const auto cols = static_cast<std::size_t>(batch.cols_);
-  const std::size_t used = (static_cast<std::size_t>(batch.rows_) + 2) * cols;
-  batch.stride_ = (used + 63) / 64 * 64;  // whole cache lines, so that threads do not share one
+  // Room behind the cells for reading and writing them eight at a time.
+  batch.stride_ = ((static_cast<std::size_t>(batch.rows_) + 2) * cols + 8 + 15) / 16 * 16;
   const int c = batch.cols_;
   batch.offsets_ = {0, -c, c, -1, 1, -c, c, -1, 1};
   for (const Level& level : levels) {
@@ -61,14 +61,9 @@ Result<Batch> Batch::make(const std::vector<Level>& levels, const BatchConfig& c
   }
   const std::size_t n = config.boards;
   batch.cells_.resize(n * batch.stride_);
-  batch.player_.resize(n);
-  batch.boxes_.resize(n);
-  batch.on_target_.resize(n);
-  batch.counted_.resize(n);
-  batch.steps_.resize(n);
+  batch.play_.resize(n);
   batch.level_.resize(n);
   batch.next_.resize(n);
-  batch.ended_.resize(n);
   for (std::size_t board = 0; board < n; ++board)
     batch.next_[board] = static_cast<std::uint32_t>(board % levels.size());
   batch.reset();
@@ -90,14 +85,10 @@ void Batch::start(std::size_t board) {
   const std::uint32_t level = next_[board];
   const Start& from = starts_[level];
   std::memcpy(&cells_[board * stride_], from.cells.data(), stride_);
-  player_[board] = from.player;
-  boxes_[board] = from.boxes;
-  on_target_[board] = from.on_target;
-  counted_[board] = 0;  // as the original: it does not look at the start
-  steps_[board] = 0;
+  // Nothing is counted at first, as in the original: it does not look at the start.
+  play_[board] = {0, from.player, from.boxes, from.on_target, 0, 0};
   level_[board] = level;
   next_[board] = static_cast<std::uint32_t>((level + config_.boards) % starts_.size());
-  ended_[board] = 0;
   if (planes_ != nullptr) {
     const std::size_t bytes = observation_bytes(ObservationKind::kPlanes);
     write(ObservationKind::kPlanes, planes_ + board * bytes, board, 1);
@@ -143,76 +134,97 @@ Status Batch::step(const std::uint8_t* actions, const BatchOutput& out, std::siz
 template <bool kBound>
 void Batch::step_range(const std::uint8_t* actions, const BatchOutput& out, std::size_t first,
                        std::size_t count) {
-  const bool verl = config_.actions == BatchActions::kVerl;
-  const bool same_step = config_.autoreset == Autoreset::kSameStep;
+  // Everything the loop needs, in locals: a store through a byte pointer could otherwise change any member.
+  const BatchConfig config = config_;
+  const BatchOutput to = out;
+  const std::array<int, 9> offsets = offsets_;
+  const std::array<float, 6> rewards = rewards_;
+  const bool verl = config.actions == BatchActions::kVerl;
+  const std::size_t stride = stride_;
   const std::size_t plane_bytes = observation_bytes(ObservationKind::kPlanes);
   const std::size_t plane = plane_bytes / 4;
   const auto margin = static_cast<std::size_t>(cols_);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t board = first + i;
-    if (ended_[board] != 0) {
-      out.rewards[i] = 0;
-      const bool next = config_.autoreset == Autoreset::kNextStep;
-      out.terminated[i] = !next && on_target_[board] == boxes_[board] ? 1 : 0;
-      out.truncated[i] = !next && on_target_[board] != boxes_[board] ? 1 : 0;
-      if (next) start(board);
+  std::uint8_t* cells = cells_.data() + first * stride;
+  Play* plays = play_.data() + first;
+  for (std::size_t i = 0; i < count; ++i, cells += stride) {
+    Play play = plays[i];
+    if (play.ended != 0) {
+      to.rewards[i] = 0;
+      const bool next = config.autoreset == Autoreset::kNextStep;
+      to.terminated[i] = !next && play.on_target == play.boxes ? 1 : 0;
+      to.truncated[i] = !next && play.on_target != play.boxes ? 1 : 0;
+      if (next) start(first + i);
       continue;
     }
     // No branch on what the board looks like: with random actions it would be guessed wrong.
     const std::uint8_t action = actions[i];
-    const int offset = offsets_[action];
-    std::uint8_t* cells = &cells_[board * stride_];
-    const int player = player_[board];
+    const int offset = offsets[action];
+    const int player = play.player;
     const int a = player + offset;
     const int b = a + offset;
     const unsigned ahead = cells[a];
     const unsigned beyond = cells[b];
-    const unsigned box = (ahead >> 2) & 1U & static_cast<unsigned>(action <= 4);
+    const unsigned box = (ahead >> 2) & static_cast<unsigned>(action <= 4);
     const unsigned pushed = box & ~((beyond >> 2) | beyond) & 1U;
     const unsigned moved = pushed | (~((ahead >> 2) | ahead) & 1U);
     cells[a] = static_cast<std::uint8_t>(ahead ^ (pushed << 2));
-    cells[b] = static_cast<std::uint8_t>(cells[b] ^ (pushed << 2));
-    const int to = player + (moved != 0 ? offset : 0);
-    player_[board] = static_cast<std::uint16_t>(to);
+    cells[b] = static_cast<std::uint8_t>(cells[b] ^ (pushed << 2));  // read again: a is b when nothing moves
+    const int there = player + static_cast<int>(moved) * offset;
     if constexpr (kBound) {
-      std::uint8_t* planes = planes_ + board * plane_bytes;
+      std::uint8_t* planes = planes_ + (first + i) * plane_bytes;
       planes[3 * plane + static_cast<std::size_t>(player) - margin] = 0;
-      planes[3 * plane + static_cast<std::size_t>(to) - margin] = 1;
+      planes[3 * plane + static_cast<std::size_t>(there) - margin] = 1;
       if (pushed != 0) {
         planes[2 * plane + static_cast<std::size_t>(a) - margin] = 0;
         planes[2 * plane + static_cast<std::size_t>(b) - margin] = 1;
       }
     }
-    const int on = on_target_[board] + static_cast<int>(pushed) * (static_cast<int>((beyond >> 1) & 1U) -
-                                                                   static_cast<int>((ahead >> 1) & 1U));
-    on_target_[board] = static_cast<std::int16_t>(on);
-    const int before = verl && action == 0 ? on : counted_[board];  // verl-agent's 0 looks at nothing
+    const int on =
+        play.on_target + static_cast<int>(pushed & (beyond >> 1)) - static_cast<int>(pushed & (ahead >> 1));
+    const bool looks = !(verl && action == 0);  // verl-agent's 0 looks at nothing
+    const int before = looks ? play.counted : on;
     const int change = (on > before) - (on < before);
-    counted_[board] = verl && action == 0 ? counted_[board] : static_cast<std::int16_t>(on);
-    const bool solved = on == boxes_[board];
-    out.rewards[i] = rewards_[static_cast<std::size_t>(2 * (change + 1) + (solved ? 1 : 0))];
-    const bool over = ++steps_[board] >= config_.max_steps && !solved;
-    out.terminated[i] = solved ? 1 : 0;
-    out.truncated[i] = over ? 1 : 0;
-    if (solved || over) {
-      if (same_step) {
-        if (out.final_observation != nullptr) {
-          write(ObservationKind::kPlanes, out.final_observation + i * plane_bytes, board, 1);
-        }
-        start(board);
-      } else {
-        ended_[board] = 1;
+    const bool solved = on == play.boxes;
+    to.rewards[i] = rewards[static_cast<std::size_t>(2 * (change + 1) + (solved ? 1 : 0))];
+    const bool over = ++play.steps >= config.max_steps && !solved;
+    to.terminated[i] = solved ? 1 : 0;
+    to.truncated[i] = over ? 1 : 0;
+    play.player = static_cast<std::uint16_t>(there);
+    play.counted = static_cast<std::int16_t>(looks ? on : play.counted);
+    play.on_target = static_cast<std::int16_t>(on);
+    play.ended = solved || over ? 1 : 0;
+    plays[i] = play;
+    if (play.ended != 0 && config.autoreset == Autoreset::kSameStep) {
+      if (to.final_observation != nullptr) {
+        write(ObservationKind::kPlanes, to.final_observation + i * plane_bytes, first + i, 1);
       }
+      start(first + i);
     }
   }
 }
+
+namespace {
+
+// Writes `size` bytes, made eight at a time from eight cells; up to seven bytes behind are overwritten too,
+// which the caller writes after it.
+template <typename Function>
+void fill_plane(std::uint8_t* out, const std::uint8_t* cells, std::size_t size, Function function) {
+  for (std::size_t j = 0; j < size; j += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, cells + j, 8);
+    word = function(word) & 0x0101010101010101ULL;
+    std::memcpy(out + j, &word, 8);
+  }
+}
+
+}  // namespace
 
 void Batch::write(ObservationKind kind, std::uint8_t* out, std::size_t first, std::size_t count) const {
   const auto size = static_cast<std::size_t>(rows_) * static_cast<std::size_t>(cols_);
   const std::size_t bytes = observation_bytes(kind);
   for (std::size_t board = first; board < first + count; ++board, out += bytes) {
     const std::uint8_t* cells = &cells_[board * stride_] + cols_;
-    const std::size_t player = player_[board] - static_cast<std::size_t>(cols_);
+    const std::size_t player = play_[board].player - static_cast<std::size_t>(cols_);
     const std::uint8_t player_code = (cells[player] & kTargetBit) != 0 ? kPlayerOnTarget : kPlayer;
     switch (kind) {
       case ObservationKind::kCodes:
@@ -220,15 +232,19 @@ void Batch::write(ObservationKind kind, std::uint8_t* out, std::size_t first, st
         out[player] = player_code;
         break;
       case ObservationKind::kPlanes:
-        for (std::size_t j = 0; j < size; ++j) out[j] = cells[j] & 1U;
-        for (std::size_t j = 0; j < size; ++j) out[size + j] = (cells[j] >> 1) & 1U;
-        for (std::size_t j = 0; j < size; ++j) out[2 * size + j] = (cells[j] >> 2) & 1U;
+        fill_plane(out, cells, size, [](std::uint64_t w) { return w; });
+        fill_plane(out + size, cells, size, [](std::uint64_t w) { return w >> 1; });
+        fill_plane(out + 2 * size, cells, size, [](std::uint64_t w) { return w >> 2; });
         std::memset(out + 3 * size, 0, size);
         out[3 * size + player] = 1;
         break;
       case ObservationKind::kOneHot:
-        std::memset(out, 0, 7 * size);
-        for (std::size_t j = 0; j < size; ++j) out[kCodeOfBits[cells[j]] * size + j] = 1;
+        fill_plane(out + kWall * size, cells, size, [](std::uint64_t w) { return w; });
+        fill_plane(out + kFloor * size, cells, size, [](std::uint64_t w) { return ~(w | w >> 1 | w >> 2); });
+        fill_plane(out + kTarget * size, cells, size, [](std::uint64_t w) { return w >> 1 & ~(w >> 2); });
+        fill_plane(out + kBoxOnTarget * size, cells, size, [](std::uint64_t w) { return w >> 1 & w >> 2; });
+        fill_plane(out + kBox * size, cells, size, [](std::uint64_t w) { return w >> 2 & ~(w >> 1); });
+        std::memset(out + kPlayer * size, 0, 2 * size);
         out[kCodeOfBits[cells[player]] * size + player] = 0;
         out[player_code * size + player] = 1;
         break;

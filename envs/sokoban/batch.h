@@ -68,7 +68,7 @@ class Batch {
   void reset_board(std::size_t board, std::size_t level);  // to a level by its number
   void set_next(std::size_t board, std::size_t level);     // used once, by the next reset of the board
   std::size_t level_of(std::size_t board) const { return level_[board]; }
-  std::uint32_t steps_of(std::size_t board) const { return steps_[board]; }
+  std::uint32_t steps_of(std::size_t board) const { return play_[board].steps; }
 
   // One action for each board in [first, first + count): `actions` and the output arrays have `count`
   // entries. Fails on an action out of range, naming its board, and then changes nothing.
@@ -96,6 +96,16 @@ class Batch {
     std::int16_t on_target = 0;
   };
 
+  // What changes in a step beside the cells, in one place: a step touches one line of it.
+  struct Play {
+    std::uint32_t steps = 0;
+    std::uint16_t player = 0;  // index into the cells
+    std::int16_t boxes = 0;
+    std::int16_t on_target = 0;
+    std::int16_t counted = 0;  // on_target at the last counted step
+    std::uint32_t ended = 0;
+  };
+
   BatchConfig config_;
   int rows_ = 0;
   int cols_ = 0;
@@ -104,10 +114,8 @@ class Batch {
   std::vector<Start> starts_;        // per level
   std::array<float, 6> rewards_{};   // [fewer, same, more boxes on targets][unsolved, solved]
   std::vector<std::uint8_t> cells_;  // boards * stride_
-  std::vector<std::uint16_t> player_;
-  std::vector<std::int16_t> boxes_, on_target_, counted_;  // counted_: at the last counted step
-  std::vector<std::uint32_t> steps_, level_, next_;
-  std::vector<std::uint8_t> ended_;
+  std::vector<Play> play_;
+  std::vector<std::uint32_t> level_, next_;
   std::uint8_t* planes_ = nullptr;
 };
 
