@@ -155,6 +155,7 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
       row.done = last && episode.outcome != Outcome::kRunning;
       row.truncated = last && episode.truncated;
       row.infrastructure_failure = episode.status == EpisodeStatus::kFailed;
+      row.active = episode.status != EpisodeStatus::kFiltered;
       batch.add(row);
       const Situation& next = last ? episode.last : episode.steps[t + 1].before;
       const std::string* now_keys[3] = {&step.before.keys.stage, &step.before.keys.relevant,

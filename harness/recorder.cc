@@ -29,6 +29,12 @@ Status MemoryRecorder::add_estimate(const Estimate& estimate) {
   return {};
 }
 
+Status MemoryRecorder::set_info(const std::string& key, const std::string& value) {
+  const std::lock_guard lock(impl_->mutex);
+  impl_->recording.info[key] = value;
+  return {};
+}
+
 Recording MemoryRecorder::take() {
   const std::lock_guard lock(impl_->mutex);
   auto& episodes = impl_->recording.episodes;

@@ -24,6 +24,8 @@ class Recorder {
   virtual Status add(EpisodeRecord episode) = 0;
   // Stores an estimate beside the others; one of the same name is replaced.
   virtual Status add_estimate(const Estimate& estimate) = 0;
+  // Adds to the run's info, or replaces an entry.
+  virtual Status set_info(const std::string& key, const std::string& value) = 0;
   // Returns when all that was added survives the death of the process.
   virtual Status flush() = 0;
 };
@@ -35,6 +37,7 @@ class MemoryRecorder final : public Recorder {
   ~MemoryRecorder() override;
   Status add(EpisodeRecord episode) override;
   Status add_estimate(const Estimate& estimate) override;
+  Status set_info(const std::string& key, const std::string& value) override;
   Status flush() override { return {}; }
   Recording take();  // episodes sorted by (group, member)
 

@@ -7,6 +7,7 @@ const char* episode_status_name(EpisodeStatus status) {
     case EpisodeStatus::kFinished: return "finished";
     case EpisodeStatus::kFailed: return "failed";
     case EpisodeStatus::kAbandoned: return "abandoned";
+    case EpisodeStatus::kFiltered: return "filtered";
   }
   return "finished";
 }

@@ -35,8 +35,12 @@ enum class EpisodeStatus {
   kFinished,   // terminated, truncated or stopped by its policy
   kFailed,     // cut by the infrastructure (endpoint, crash): in no statistic
   kAbandoned,  // a session closed before its end
+  kFiltered,   // finished, but its group scored all the same and others were sampled instead: in no statistic
 };
-const char* episode_status_name(EpisodeStatus status);  // "finished", "failed", "abandoned"
+const char* episode_status_name(EpisodeStatus status);  // "finished", "failed", "abandoned", "filtered"
+
+// The key of RunInfo that lists the filtered groups, as "3,7".
+inline constexpr const char* kFilteredGroups = "filtered_groups";
 
 struct EpisodeRecord {
   std::size_t group = 0;   // position of the group in the run

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <unordered_map>
 
@@ -243,6 +244,18 @@ class SqliteRecorder final : public Recorder {
     return in_transaction([&] { return writer_.add(estimate); });
   }
 
+  Status set_info(const std::string& key, const std::string& value) override {
+    if (Status status = flush(); !status) return status;
+    const std::lock_guard lock(mutex_);
+    return in_transaction([&]() -> Status {
+      Result<Statement> insert = writer_.database().prepare("INSERT OR REPLACE INTO run VALUES(?, ?)");
+      if (!insert) return insert.error();
+      insert->bind(1, key);
+      insert->bind(2, value);
+      return insert->run();
+    });
+  }
+
   Status flush() override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return (queue_.empty() && !writing_) || !failure_.ok(); });
@@ -373,6 +386,10 @@ class Reader {
   }
 
   Status load_episodes(Recording& recording) {
+    std::set<std::int64_t> filtered;
+    for (const std::string_view group : split(recording.info[kFilteredGroups], ',')) {
+      if (const std::optional<std::int64_t> number = parse_int(group)) filtered.insert(*number);
+    }
     return each(
         "SELECT e.id, e.group_id, e.member, g.task, e.seed, e.status, e.outcome, e.truncated, e.failure, "
         "last_observation, last_admissible, last_exact, last_relevant, last_stage, last_state_hash, last_distance "
@@ -385,7 +402,8 @@ class Reader {
           const std::string status = row.text(5);
           episode.status = status == "failed"      ? EpisodeStatus::kFailed
                            : status == "abandoned" ? EpisodeStatus::kAbandoned
-                                                   : EpisodeStatus::kFinished;
+                           : filtered.contains(row.integer(1)) ? EpisodeStatus::kFiltered
+                                                               : EpisodeStatus::kFinished;
           const std::string outcome = row.text(6);
           episode.outcome = outcome == "success"   ? Outcome::kSuccess
                             : outcome == "failure" ? Outcome::kFailure

@@ -39,7 +39,7 @@ class Run {
   }
 
   Result<RunTimes> play(const std::set<std::pair<std::size_t, std::size_t>>& done) {
-    for (std::size_t group = 0; group < plan_.tasks.size(); ++group) {
+    for (std::size_t group = plan_.first; group < std::min(plan_.last, plan_.tasks.size()); ++group) {
       for (std::size_t member = 0; member < plan_.group_size; ++member) {
         if (!done.contains({group, member})) work_.emplace_back(group, member);
       }

@@ -71,7 +71,7 @@ Summary summarize(const Recording& recording) {
     for (std::size_t e = begin; e < end; ++e) {
       const EpisodeRecord& episode = recording.episodes[e];
       if (episode.status != EpisodeStatus::kFinished) {
-        ++out.failed;
+        ++(episode.status == EpisodeStatus::kFiltered ? out.filtered : out.failed);
         continue;
       }
       ++group.episodes;
@@ -83,6 +83,10 @@ Summary summarize(const Recording& recording) {
       out.steps += episode.steps.size();
       for (const StepRecord& step : episode.steps) out.invalid += step.valid ? 0 : 1;
       keys.add(episode);
+    }
+    if (group.episodes == 0 && recording.episodes[begin].status == EpisodeStatus::kFiltered) {
+      begin = end;
+      continue;
     }
     out.episodes += group.episodes;
     out.successes += group.successes;
@@ -128,6 +132,7 @@ std::string to_text(const Summary& s) {
   line("success", fmt::format("{} of {} = {:.1f} %  [95 %: {:.1f} .. {:.1f}]", s.successes, s.episodes,
                               share(s.successes, s.episodes), 100 * s.success_low, 100 * s.success_high));
   line("truncated by the budget", fmt::format("{}", s.truncated));
+  if (s.filtered > 0) line("filtered, sampled again", fmt::format("{} episodes without signal", s.filtered));
   if (s.stopped > 0) line("stopped by the policy", fmt::format("{}", s.stopped));
   line("mean return, mean length", fmt::format("{:.3f}, {:.2f} steps", s.mean_return, s.mean_length));
   line("steps, invalid actions", fmt::format("{}, {} ({:.1f} %)", s.steps, s.invalid, share(s.invalid, s.steps)));
@@ -139,10 +144,10 @@ std::string to_text(const Summary& s) {
 
 std::string to_json(const Summary& s) {
   std::string out = fmt::format(
-      "{{\"groups\":{},\"tasks\":{},\"episodes\":{},\"failed\":{},\"successes\":{},\"success_rate\":{},"
+      "{{\"groups\":{},\"tasks\":{},\"episodes\":{},\"failed\":{},\"filtered\":{},\"successes\":{},\"success_rate\":{},"
       "\"success_interval\":[{},{}],\"truncated\":{},\"stopped\":{},\"mean_return\":{},\"mean_length\":{},\"steps\":{},"
       "\"invalid_actions\":{},\"no_signal_groups\":{},\"node_reuse\":{},\"coverage\":{},\"per_group\":[",
-      s.groups, s.tasks, s.episodes, s.failed, s.successes, json_number(share(s.successes, s.episodes) / 100),
+      s.groups, s.tasks, s.episodes, s.failed, s.filtered, s.successes, json_number(share(s.successes, s.episodes) / 100),
       json_number(s.success_low), json_number(s.success_high), s.truncated, s.stopped, json_number(s.mean_return),
       json_number(s.mean_length), s.steps, s.invalid, s.no_signal_groups, json_number(s.node_reuse),
       json_number(s.coverage));

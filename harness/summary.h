@@ -22,7 +22,8 @@ struct GroupSummary {
 struct Summary {
   std::size_t groups = 0, tasks = 0;
   std::size_t episodes = 0;   // that count: finished ones
-  std::size_t failed = 0;     // by infrastructure: in no statistic
+  std::size_t failed = 0;     // by infrastructure, or abandoned: in no statistic
+  std::size_t filtered = 0;   // in groups without signal that were sampled again: in no statistic
   std::size_t successes = 0, truncated = 0, stopped = 0;
   double success_low = 0, success_high = 0;  // 95 % Wilson interval of the success rate
   double mean_return = 0, mean_length = 0;   // per finished episode

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <ostream>
 #include <set>
 #include <thread>
@@ -31,6 +32,8 @@ struct RolloutOptions {
   std::string preset;
   std::string matcher = "exact";
   std::string tasks_file, split;
+  bool filter_equal_groups = false;  // dynamic sampling: groups without signal are sampled again
+  std::int64_t max_tries = 10;
   Settings settings;
 
   std::vector<std::string> estimator_names() const {
@@ -70,6 +73,7 @@ RunInfo run_info(const RolloutOptions& options, const EnvFactory& factory, const
           {"estimators", options.estimators},
           {"preset", options.preset},
           {"matcher", options.matcher},
+          {"max_tries", options.filter_equal_groups ? std::to_string(options.max_tries) : "0"},
           {"tasks", join(tasks, "\n")}};
 }
 
@@ -90,6 +94,7 @@ Status take_from(const RunInfo& info, const std::string& path, RolloutOptions& o
       !number("max_steps", options.max_steps) || !number("seed", options.seed)) {
     return Error{ErrorCode::kBadData, "the recording was not made by 'rollout'", path, "it cannot be resumed"};
   }
+  options.filter_equal_groups = number("max_tries", options.max_tries) && options.max_tries > 0;
   options.environment.data = text("data");
   options.settings = parse_settings(text("settings"));
   options.policy = text("policy");
@@ -102,7 +107,9 @@ Status take_from(const RunInfo& info, const std::string& path, RolloutOptions& o
 Result<std::vector<std::string>> choose_tasks(const RolloutOptions& options, const EnvFactory& factory, Io& io) {
   if (options.tasks_file.empty()) {
     const std::string split = options.split.empty() ? factory.splits().front() : options.split;
-    return draw_tasks(factory, split, static_cast<std::size_t>(options.groups), static_cast<std::uint64_t>(options.seed));
+    const std::int64_t tries = options.filter_equal_groups ? options.max_tries : 1;
+    return draw_tasks(factory, split, static_cast<std::size_t>(options.groups * tries),
+                      static_cast<std::uint64_t>(options.seed));
   }
   Result<std::string> text = read_input(options.tasks_file, io);
   if (!text) return text.error();
@@ -112,6 +119,54 @@ Result<std::vector<std::string>> choose_tasks(const RolloutOptions& options, con
   }
   if (tasks.empty()) return Error{ErrorCode::kBadData, "no task in the file", options.tasks_file, "one id a line"};
   return tasks;
+}
+
+// Groups first..last-1 whose finished episodes all have the same total reward.
+std::vector<std::size_t> equal_groups(const Recording& recording, std::size_t first, std::size_t last) {
+  std::map<std::size_t, std::set<double>> scores;
+  for (std::size_t group = first; group < last; ++group) scores[group];
+  for (const EpisodeRecord& episode : recording.episodes) {
+    if (episode.group >= first && episode.group < last && episode.status == EpisodeStatus::kFinished) {
+      scores[episode.group].insert(episode.total_reward());
+    }
+  }
+  std::vector<std::size_t> equal;
+  for (const auto& [group, values] : scores) {
+    if (values.size() <= 1) equal.push_back(group);
+  }
+  return equal;
+}
+
+// Plays batch after batch of groups until enough of them have a signal. As in the reference, kept groups add up
+// over the tries and the last try is kept whole.
+Result<RunTimes> play_batches(RunPlan plan, const RolloutOptions& options, const Policy& policy, const std::string& path,
+                              Recorder& recorder, const RunHooks& hooks,
+                              const std::set<std::pair<std::size_t, std::size_t>>& done) {
+  if (!options.filter_equal_groups) return run_groups(plan, policy, recorder, hooks, done);
+  const auto batch = static_cast<std::size_t>(options.groups);
+  RunTimes total;
+  std::vector<std::string> filtered;
+  std::size_t kept = 0;
+  for (std::size_t first = 0; first < plan.tasks.size() && kept < batch; first += batch) {
+    plan.first = first;
+    plan.last = first + batch;
+    const Result<RunTimes> times = run_groups(plan, policy, recorder, hooks, done);
+    if (!times) return times.error();
+    total.policy += times->policy;
+    total.stepping += times->stepping;
+    total.keys += times->keys;
+    total.recording += times->recording;
+    if (hooks.stop()) return total;
+    const Result<Recording> recording = read_recording(path);
+    if (!recording) return recording.error();
+    const std::vector<std::size_t> equal = equal_groups(*recording, first, plan.last);
+    kept += batch - equal.size();
+    if (plan.last < plan.tasks.size()) {
+      for (const std::size_t group : equal) filtered.push_back(std::to_string(group));
+    }
+  }
+  if (Status status = recorder.set_info(kFilteredGroups, join(filtered, ",")); !status) return status.error();
+  return total;
 }
 
 struct CreditTimes {
@@ -183,6 +238,9 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   args.option("--matcher", options.matcher, "state matcher");
   args.option("--tasks", options.tasks_file, "file of task ids, one a line, one group each");
   args.option("--split", options.split, "task list to draw from; the default one when left out");
+  args.flag("--filter-equal-groups", options.filter_equal_groups,
+            "sample again in place of groups whose episodes all score the same (dynamic sampling)");
+  args.option("--max-tries", options.max_tries, "batches that are sampled at most; the last is kept whole").range(1, 1000);
   args.option("--seed", options.seed, "decides tasks and all chance").range(0, INT64_MAX);
   args.option("--out", out, "recording to write (SQLite)");
   args.option("--threads", threads, "threads; no byte of the result depends on it").range(1, 4096);
@@ -199,7 +257,7 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   RunInfo previous;
   if (!resume.empty()) {
     for (const char* flag : {"--data", "--groups", "--group-size", "--max-steps", "--policy", "--estimator", "--preset",
-                             "--matcher", "--tasks", "--split", "--seed", "--out", "--set"}) {
+                             "--matcher", "--tasks", "--split", "--filter-equal-groups", "--max-tries", "--seed", "--out", "--set"}) {
       if (args.given(flag)) {
         return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --resume", "lodestep rollout",
                      "the recording says how the run goes on"};
@@ -211,6 +269,10 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
     if (Status status = take_from(previous, resume, options); !status) return status.error();
     for (const EpisodeRecord& episode : recording->episodes) done.insert({episode.group, episode.member});
     out = resume;
+  }
+  if (options.filter_equal_groups && !options.tasks_file.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "--filter-equal-groups cannot go with --tasks", "lodestep rollout",
+                 "it draws other tasks in place of those without signal; name a --split"};
   }
   if (options.max_steps == 0) options.max_steps = static_cast<std::int64_t>(type->default_max_steps);
 
@@ -237,7 +299,7 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
     Result<std::vector<std::string>> tasks = choose_tasks(options, **factory, io);
     if (!tasks) return tasks.error();
     plan.tasks = std::move(*tasks);
-    options.groups = static_cast<std::int64_t>(plan.tasks.size());
+    if (!options.tasks_file.empty()) options.groups = static_cast<std::int64_t>(plan.tasks.size());
   } else {
     if (previous["data_digest"] != to_hex((*factory)->data_digest()) ||
         previous["env_version"] != std::to_string((*factory)->version())) {
@@ -256,13 +318,13 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   if (!recorder) return recorder.error();
 
   const bool terminal = &io.err != &io.out && isatty(STDERR_FILENO) != 0;
-  const std::size_t total = plan.tasks.size() * plan.group_size - done.size();
+  const std::size_t total = static_cast<std::size_t>(options.groups) * plan.group_size;
   RunHooks hooks;
   hooks.stop = [&] { return interrupt.requested(); };
   hooks.progress = [&](std::size_t finished) {
-    if (terminal) io.err << '\r' << finished << " of " << total << " episodes" << std::flush;
+    if (terminal) io.err << '\r' << finished << " of " << total << " episodes " << std::flush;
   };
-  const Result<RunTimes> times = run_groups(plan, **policy, **recorder, hooks, done);
+  const Result<RunTimes> times = play_batches(plan, options, **policy, out, **recorder, hooks, done);
   if (terminal) io.err << '\n';
   if (!times) return times.error();
   if (interrupt.requested()) {
@@ -281,7 +343,7 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
     io.out << document << ",\"recording\":" << json_quote(out) << ",\"seconds\":" << times_json(*times, *credit) << "}\n";
     return 0;
   }
-  io.out << fmt::format("{} x {} episodes of {}, policy {}, at most {} steps\n", plan.tasks.size(), plan.group_size,
+  io.out << fmt::format("{} x {} episodes of {}, policy {}, at most {} steps\n", summary.groups, plan.group_size,
                         options.environment.name, options.policy, plan.max_steps)
          << to_text(summary) << times_text(*times, *credit) << "\nrecorded in " << out << ". Look further:\n"
          << "  lodestep view " << out << "\n  lodestep report " << out << "\n  lodestep export " << out << " --format csv --out steps.csv\n"

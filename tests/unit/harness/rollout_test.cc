@@ -202,6 +202,32 @@ TEST_CASE("a failed episode is kept apart from the failures of the agent") {
   CHECK(recording.episodes.back().failure == "endpoint down");
 }
 
+TEST_CASE("dynamic sampling: groups without signal are sampled again, and resuming gives the same") {
+  TemporaryFolder folder;
+  const std::vector<std::string> words{"rollout", "dummy", "--groups", "4", "--policy", "mixed:0.6", "--filter-equal-groups",
+                                       "--max-tries", "3"};
+  const auto with_out = [&](const std::string& out, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--out", out});
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const Ran ran = run(with_out(folder / "run.db"));
+  REQUIRE(ran.status == 0);
+  const Recording recording = *read_recording(folder / "run.db");
+  const Summary summary = summarize(recording);
+  CHECK(summary.filtered > 0);
+  CHECK(summary.groups >= 4);
+  for (const EpisodeRecord& episode : recording.episodes) {
+    if (episode.status == EpisodeStatus::kFiltered) CHECK(episode.group < 8);  // the last try is kept whole
+  }
+  const std::string text = exported(folder / "run.db");
+  CHECK(text.find("\"status\":\"filtered\"") != std::string::npos);
+  REQUIRE(run(with_out(folder / "again.db", {"--threads", "3"})).status == 0);
+  CHECK(text == exported(folder / "again.db"));
+  CHECK(run({"rollout", "dummy", "--tasks", folder / "x", "--filter-equal-groups"}).status == 2);
+}
+
 TEST_CASE("tasks are drawn without repetition while the split lasts") {
   const auto factory = *open_environment("dummy", {});
   const std::vector<std::string> ten = *draw_tasks(*factory, "train", 10, 7);
