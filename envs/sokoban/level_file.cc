@@ -58,6 +58,10 @@ std::vector<std::string> board_rows(std::string_view line, bool inside) {
     return inside && visible ? std::vector<std::string>{std::string(line)} : std::vector<std::string>{};
   }
   if (line.find('#') == std::string_view::npos) return {};
+  if (line.find_first_of("0123456789()|") == std::string_view::npos) {  // nothing to write out: most files
+    return std::all_of(line.begin(), line.end(), is_xsb) ? std::vector<std::string>{std::string(line)}
+                                                         : std::vector<std::string>{};
+  }
   const std::optional<std::string> cells = unfold(line, [](char c) { return c == '|' || is_xsb(c); });
   if (!cells) return {};
   std::vector<std::string> rows;

@@ -189,7 +189,9 @@ Result<int> solve_levels(const std::vector<std::string>& words, Io& io) {
   std::int64_t nodes = 1'000'000;
   std::int64_t weight = 1;
   bool json = false;
+  std::string id_option;
   args.positionals("TASK", ids, "task ids; all levels of --data when left out");
+  args.option("--task", id_option, "one more task id");
   args.option("--data", levels.data, "level file or folder");
   levels.declare_rooms(args);
   args.option("--nodes", nodes, "positions that may be searched where no distance table fits")
@@ -202,6 +204,7 @@ Result<int> solve_levels(const std::vector<std::string>& words, Io& io) {
   if (!go) return go.error();
   if (!*go) return 0;
   if (Status status = levels.open(); !status) return status.error();
+  if (!id_option.empty()) ids.push_back(id_option);
   Result<std::vector<std::string>> tasks = levels.tasks(ids);
   if (!tasks) return tasks.error();
   int status = 0;
@@ -274,10 +277,11 @@ Result<Level> level_of_key(const std::string& key) {
 Result<int> render(const std::vector<std::string>& words, Io& io) {
   Args args("sokoban render", "Draws a level, or a whole episode as one sheet (.png) or animated (.gif).");
   Levels levels;
-  std::string id, moves, run, out, tiles_folder, style = "rgb";
+  std::string id, named, moves, run, out, tiles_folder, style = "rgb";
   std::int64_t episode = 0, scale = 8, columns = 8, delay = 40;
   bool enlarged = false;
   args.positional("TASK", id, "task id; left out with --run");
+  args.option("--task", named, "the same as TASK");
   args.option("--data", levels.data, "level file or folder");
   levels.declare_rooms(args);
   args.option("--moves", moves, "LURD letters to play; each position is a picture");
@@ -293,6 +297,7 @@ Result<int> render(const std::vector<std::string>& words, Io& io) {
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
   if (!*go) return 0;
+  if (id.empty()) id = named;
   if (style != "rgb" && style != "tiny")
     return usage("unknown image '" + style + "'", "--image", "known: rgb, tiny");
   const bool gif = ascii_lower(out).ends_with(".gif");
