@@ -21,17 +21,27 @@ export function stripsPanel(app: App): HTMLElement {
         const value = model.value(estimate, state.part, step);
         const progress = model.progress(estimate, step);
         cells.push(h("button", {
-          class: "cell" + (e === state.episode && t === state.t ? " now" : ""), style: `background:${stepColour(app, step)}`,
+          class: "cell", style: `background:${stepColour(app, step)}`,
           "data-step": step, "data-advantage": value, tabindex: -1, onclick: () => app.set({ episode: e, t }),
           title: `step ${t}: ${model.action(step)}\nadvantage ${signed(value)}${progress ? `, ${PROGRESS[progress]}` : ""}`,
         }, progress ? ARROWS[progress] : ""));
       }
-      return h("tr", { class: e === state.episode ? "on" : "", "data-episode": e },
+      return h("tr", { "data-episode": e },
         h("th", {}, h("button", { class: `name ${model.kind(e)}`, onclick: () => app.set({ episode: e, t: 0 }) },
           `${KIND_SIGNS[model.kind(e)]} ${model.member(e)}`)),
         h("td", { class: "reward", title: "return" }, show(model.reward(e))),
         h("td", { class: "cells" }, ...cells));
     }))));
+}
+
+// Marks the chosen episode and step, on a panel made before.
+export function showPlace(app: App, panel: HTMLElement): void {
+  const { model, state } = app;
+  panel.querySelectorAll(".now, .on").forEach((element) => element.classList.remove("now", "on"));
+  panel.querySelector(`tr[data-episode="${state.episode}"]`)?.classList.add("on");
+  if (state.episode >= 0 && state.t < model.length(state.episode)) {
+    panel.querySelector(`[data-step="${model.first(state.episode) + state.t}"]`)?.classList.add("now");
+  }
 }
 
 const PROGRESS = { closer: "closer to success", away: "further from success", lost: "success no longer seen", same: "as far as before" } as const;

@@ -27,21 +27,18 @@ export function graphPanel(app: App): HTMLElement {
   }));
   const reached = graph.distance.filter((d) => d !== null) as number[];
   const world = s("g");
-  const halos = s("g", { class: "halos" });
-  world.append(axis(graph, places, dx), halos);
+  world.append(axis(graph, places, dx), s("g", { class: "halos" }));
   const pairs = new Set(edges.map((edge) => edge.from * graph.id.length + edge.to));
   edges.forEach((edge, i) => world.append(edgeShape(app, edge, places, dx, shares[i], pairs.has(edge.to * graph.id.length + edge.from))));
   graph.id.forEach((_, v) => world.append(nodeShape(app, graph, v, places[v])));
   const svg = s("svg", { id: "graph", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "state graph of the group" }, world);
   const canvas = zoomable(svg, world);
-  const panel = h("section", { class: "panel graph" },
+  return h("section", { class: "panel graph" },
     h("header", {},
       h("h2", {}, "State graph"),
       h("span", { class: "note" }, `${graph.id.length} states, ${edges.length} transitions` +
         (reached.length > 0 ? `; success is at the right, ${Math.max(...reached)} steps at most from a state that saw it` : "; no episode reached success"))),
     canvas, legend());
-  showSelection(app, svg, halos, edges, places);
-  return panel;
 }
 
 function axis(graph: GroupGraph, places: Place[], dx: number): SVGElement {
@@ -141,22 +138,28 @@ function pickNode(app: App, v: number): void {
   if (entering) goToStep(app, entering.steps[0]);
 }
 
-// The chosen episode's way, and where its chosen step stands.
-function showSelection(app: App, svg: SVGElement, halos: SVGElement, edges: Edge[], places: Place[]): void {
+// Marks the chosen episode's way and where its chosen step stands, on a panel made before.
+export function showWay(app: App, panel: HTMLElement): void {
   const { model, state } = app;
+  const svg = panel.querySelector("#graph")!, halos = svg.querySelector(".halos")!;
+  halos.replaceChildren();
+  svg.querySelectorAll(".on-way").forEach((shape) => shape.classList.remove("on-way"));
+  svg.classList.toggle("has-episode", state.episode >= 0);
   if (state.episode < 0) return;
   const estimate = estimateIndex(app);
-  svg.classList.add("has-episode");
-  const first = model.first(state.episode), now = first + Math.min(state.t, model.length(state.episode) - 1);
+  const now = model.first(state.episode) + Math.min(state.t, model.length(state.episode) - 1);
   const shapes = svg.querySelectorAll(".edge");
-  edges.forEach((edge, i) => {
+  model.edges(estimate, state.group).forEach((edge, i) => {
     if (!edge.steps.some((step) => model.episodeOf[step] === state.episode)) return;
     shapes[i].classList.add("on-way");
     const d = shapes[i].querySelector(".line")!.getAttribute("d")!;
     halos.append(s("path", { d, class: edge.steps.includes(now) ? "halo now" : "halo" }));
   });
-  const node = state.t < model.length(state.episode) ? model.nodeBefore(estimate, now) : model.nodeAfter(estimate, now);
-  if (node !== null) halos.append(s("circle", { cx: places[node].x, cy: places[node].y, r: places[node].r + 7, class: "halo-node" }));
+  const v = state.t < model.length(state.episode) ? model.nodeBefore(estimate, now) : model.nodeAfter(estimate, now);
+  const node = v === null ? null : svg.querySelector(`[data-node="${v}"]`);
+  if (!node) return;
+  const r = Number(node.querySelector(".body")!.getAttribute("r")) + 7;
+  halos.append(s("circle", { transform: node.getAttribute("transform"), r, class: "halo-node" }));
 }
 
 function legend(): HTMLElement {

@@ -4,8 +4,8 @@ import { calibrationPanel } from "./calibration";
 import { useDark } from "./colour";
 import { comparePanel } from "./compare";
 import { clamp, h, select } from "./dom";
-import { stepperPanel, stripsPanel } from "./episode";
-import { graphPanel } from "./graph";
+import { showPlace, stepperPanel, stripsPanel } from "./episode";
+import { graphPanel, showWay } from "./graph";
 import { groupList } from "./groups";
 import { Model, type Part, type ViewDocument } from "./model";
 import { runPanel } from "./run";
@@ -27,6 +27,7 @@ class Viewer implements App {
   private readonly defaults: State;
   private readonly root: HTMLElement;
   private list = { key: "", element: h("nav") };
+  private view = { key: "", main: h("main") };
   private readonly help = h("dialog", { class: "help" }, h("h2", {}, "Keys"), h("dl", {}, ...KEYS.flatMap(([key, text]) => [h("dt", {}, key), h("dd", {}, text)])),
     h("form", { method: "dialog" }, h("button", {}, "close")));
 
@@ -95,17 +96,15 @@ class Viewer implements App {
     useDark(this.dark());
     document.documentElement.dataset.theme = this.dark() ? "dark" : "light";
     const focus = document.activeElement?.id;
-    const scrolls = [".left", ".stepper"].map((name) => [name, this.root.querySelector(name)?.scrollTop ?? 0] as const);
-    const body = model.groupCount === 0
-      ? h("main", {}, h("section", { class: "panel" }, h("p", {}, "The recording holds no episode.")))
-      : h("main", { "data-tab": state.tab }, ...this.panels());
+    const top = this.root.querySelector(".stepper")?.scrollTop ?? 0;
+    const body = model.groupCount === 0 ? h("main", {}, h("section", { class: "panel" }, h("p", {}, "The recording holds no episode.")))
+      : state.tab === "group" ? this.groupBody()
+      : h("main", { "data-tab": state.tab }, this.panel());
     const next = [this.header(), this.groups(), body];
     if (this.root.childElementCount === 0) this.root.append(...next);
     else next.forEach((element, i) => { if (this.root.children[i] !== element) this.root.children[i].replaceWith(element); });
-    for (const [name, top] of scrolls) {
-      const box = this.root.querySelector(name);
-      if (box) box.scrollTop = top;
-    }
+    const stepper = this.root.querySelector(".stepper");
+    if (stepper) stepper.scrollTop = top;
     if (focus && document.activeElement?.id !== focus) document.getElementById(focus)?.focus();
   }
 
@@ -121,13 +120,27 @@ class Viewer implements App {
     return this.list.element;
   }
 
-  private panels(): HTMLElement[] {
+  // Graph and strips stay while a reader steps through: only what marks the place in them changes.
+  private groupBody(): HTMLElement {
+    const { group, estimate, part, colour } = this.state;
+    const key = [group, estimate, part, colour, this.dark()].join(" ");
+    if (this.view.key !== key) {
+      const main = h("main", { "data-tab": "group" }, h("div", { class: "left" }, graphPanel(this), stripsPanel(this)), h("section"));
+      this.view = { key, main };
+    }
+    const { main } = this.view;
+    showWay(this, main);
+    showPlace(this, main.querySelector(".strips")!);
+    main.lastElementChild!.replaceWith(stepperPanel(this));
+    return main;
+  }
+
+  private panel(): HTMLElement {
     switch (this.state.tab) {
-      case "group": return [h("div", { class: "left" }, graphPanel(this), stripsPanel(this)), stepperPanel(this)];
-      case "compare": return [comparePanel(this)];
-      case "states": return [statesPanel(this)];
-      case "calibration": return [calibrationPanel(this)];
-      default: return [runPanel(this)];
+      case "compare": return comparePanel(this);
+      case "states": return statesPanel(this);
+      case "calibration": return calibrationPanel(this);
+      default: return runPanel(this);
     }
   }
 
