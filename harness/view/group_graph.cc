@@ -141,10 +141,15 @@ class Builder {
   std::vector<Facts> facts_;
 };
 
-// Rows of one column: the order is kept, neighbours are at least 1 apart, and the sum of squared distances to
-// the wished rows is least (isotonic regression by pooling adjacent violators).
+constexpr std::size_t kTallest = 28;  // nodes one above the other; a column with more stands in several lines
+
+// Rows of one column: the order is kept, neighbours are at least 1 apart (less where they stand in different
+// lines), and the sum of squared distances to the wished rows is least (isotonic regression by pooling
+// adjacent violators).
 void settle(const std::vector<std::size_t>& column, const std::vector<double>& wish,
             std::vector<GroupNode>& nodes) {
+  const std::size_t lines = (column.size() + kTallest - 1) / kTallest;
+  const double apart = 1 / static_cast<double>(lines);
   struct Pool {
     double sum = 0;
     double size = 0;
@@ -152,7 +157,7 @@ void settle(const std::vector<std::size_t>& column, const std::vector<double>& w
   };
   std::vector<Pool> pools;
   for (std::size_t i = 0; i < column.size(); ++i) {
-    pools.push_back({wish[column[i]] - static_cast<double>(i), 1});
+    pools.push_back({wish[column[i]] - apart * static_cast<double>(i), 1});
     while (pools.size() > 1 && pools[pools.size() - 2].mean() > pools.back().mean()) {
       pools[pools.size() - 2].sum += pools.back().sum;
       pools[pools.size() - 2].size += pools.back().size;
@@ -161,7 +166,10 @@ void settle(const std::vector<std::size_t>& column, const std::vector<double>& w
   }
   std::size_t i = 0;
   for (const Pool& pool : pools) {
-    for (double k = 0; k < pool.size; ++k, ++i) nodes[column[i]].row = pool.mean() + static_cast<double>(i);
+    for (double k = 0; k < pool.size; ++k, ++i) {
+      nodes[column[i]].row = pool.mean() + apart * static_cast<double>(i);
+      nodes[column[i]].shift = 0.8 * apart * static_cast<double>(i % lines);
+    }
   }
 }
 

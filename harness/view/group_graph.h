@@ -23,7 +23,9 @@ struct GroupNode {
   bool dead = false;  // no way to success: the environment says so, or an episode failed here for good
   bool open = false;  // no success observed, and an action here or further on was never tried
   int column = 0;     // left to right: towards success, or away from the start where none was observed
-  double row = 0;     // top to bottom, nodes of one column at least 1 apart
+  double shift =
+      0;  // to the right within the column, below 1: nodes of a crowded column stand in several lines
+  double row = 0;  // top to bottom, nodes with equal column and shift at least 1 apart
 };
 
 struct GroupEdge {
@@ -52,7 +54,7 @@ bool has_nodes(const Estimate& estimate);
 // The part of an advantage that compares steps where the estimator has one, else all of it.
 double step_signal(const Estimate& estimate, std::size_t row);
 
-// Fills column and row of every node.
+// Fills column, shift and row of every node.
 void place_nodes(GroupGraph& graph);
 
 // How often success followed a visit, against the value omega^distance that the graph gives the node.

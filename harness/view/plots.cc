@@ -199,7 +199,7 @@ Drawing group_figure(const GroupGraph& graph, const GroupSpan& span, const Recor
   std::map<int, double> distance_of_column;
   double bottom = 0;
   for (const GroupNode& node : graph.nodes) {
-    spots.push_back({{kMargin + node.column * kColumn, top + kMargin + node.row * row},
+    spots.push_back({{kMargin + (node.column + node.shift) * kColumn, top + kMargin + node.row * row},
                      6 + 8 * std::sqrt(static_cast<double>(node.visits) / static_cast<double>(most))});
     if (!node.distance) continue;
     distance_of_column[node.column] = *node.distance;

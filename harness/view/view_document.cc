@@ -199,6 +199,7 @@ void write_graphs(Json& json, const std::string& matcher, const std::vector<Grou
     json.column("visits", graph.nodes, [](const GroupNode& node) { return node.visits; });
     json.column("marks", graph.nodes, [](const GroupNode& node) { return marks(node); });
     json.column("column", graph.nodes, [](const GroupNode& node) { return node.column; });
+    json.column("shift", graph.nodes, [](const GroupNode& node) { return node.shift; });
     json.column("row", graph.nodes, [](const GroupNode& node) { return node.row; });
     for (const auto& [name, ends] : {std::pair("from", &graph.from), std::pair("to", &graph.to)}) {
       json.column(name, *ends, [](const auto& end) { return end; });

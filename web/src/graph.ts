@@ -23,7 +23,7 @@ export function graphPanel(app: App): HTMLElement {
   const width = 2 * MARGIN + across * dx, height = 2 * MARGIN + Math.max(0, graph.rows - 1) * dy;
   const size = dy < 36 ? 0.7 : 1;
   const places: Place[] = graph.id.map((_, v) => ({
-    x: MARGIN + graph.column[v] * dx, y: MARGIN + graph.row[v] * dy, r: size * (6 + 9 * Math.sqrt(graph.visits[v] / most)),
+    x: MARGIN + (graph.column[v] + graph.shift[v]) * dx, y: MARGIN + graph.row[v] * dy, r: size * (6 + 9 * Math.sqrt(graph.visits[v] / most)),
   }));
   const reached = graph.distance.filter((d) => d !== null) as number[];
   const world = s("g");

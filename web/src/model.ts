@@ -31,6 +31,7 @@ export interface GroupGraph {
   visits: Column;
   marks: Column;
   column: Column;
+  shift: Column;
   row: Column;
   from: Column<number | null>; // per step of the group
   to: Column<number | null>;

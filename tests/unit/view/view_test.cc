@@ -98,14 +98,16 @@ TEST_CASE("places: columns follow distance, rows keep apart, bands do not mix") 
   for (const std::uint64_t states : {3u, 20u, 400u}) {
     const Recording recording = random_walks(states, 16, 50, states);
     const GroupGraph graph = group_graphs(recording, recording.estimates[0])[0];
-    std::map<int, std::vector<double>> rows;
+    std::map<std::pair<int, double>, std::vector<double>> rows;
     double lowest_reached = -1, highest_lost = 1e9;
     for (const GroupNode& a : graph.nodes) {
       CHECK(a.column >= 0);
       CHECK(a.column < graph.columns);
       CHECK(a.row >= 0);
       CHECK(a.row < graph.rows);
-      rows[a.column].push_back(a.row);
+      rows[{a.column, a.shift}].push_back(a.row);
+      CHECK(a.shift >= 0);
+      CHECK(a.shift < 1);
       (a.distance ? lowest_reached : highest_lost) =
           a.distance ? std::max(lowest_reached, a.row) : std::min(highest_lost, a.row);
       for (const GroupNode& b : graph.nodes) {
@@ -113,7 +115,8 @@ TEST_CASE("places: columns follow distance, rows keep apart, bands do not mix") 
       }
     }
     CHECK(lowest_reached < highest_lost);
-    for (auto& [column, list] : rows) {
+    for (auto& [place, list] : rows) {
+      CHECK(list.size() <= 28);
       std::sort(list.begin(), list.end());
       for (std::size_t i = 1; i < list.size(); ++i) CHECK(list[i] - list[i - 1] >= 0.98);  // rounded to 0.01
     }
