@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "harness/internal/json.h"
+#include "harness/openai_policy.h"
 
 namespace lodestep::harness {
 namespace {
@@ -104,8 +105,9 @@ Result<std::unique_ptr<Policy>> make_policy(const std::string& spec) {
     return Error{ErrorCode::kInvalidArgument, "policy '" + spec + "' needs a probability, as in mixed:0.5", "--policy", ""};
   }
   if (kind == "script" && !rest.empty()) return ScriptPolicy::load(rest);
+  if (kind == "openai" && !rest.empty()) return make_openai_policy(rest);
   return Error{ErrorCode::kInvalidArgument, "unknown policy '" + spec + "'", "--policy",
-               "known policies: random, gold, mixed:E, script:FILE"};
+               "known policies: random, gold, mixed:E, script:FILE, openai:URL"};
 }
 
 }  // namespace lodestep::harness

@@ -41,7 +41,7 @@ class Policy {
 };
 
 // "random", "gold", "mixed:E" (E = probability of a random admissible action), "script:FILE" (one action
-// a line, or JSON lines {"task":...,"actions":[...]}). Unknown
+// a line, or JSON lines {"task":...,"actions":[...]}), "openai:URL,model=NAME,..." (openai_policy.h). Unknown
 // ones are refused with the known ones listed.
 Result<std::unique_ptr<Policy>> make_policy(const std::string& spec);
 

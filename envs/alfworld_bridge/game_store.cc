@@ -276,24 +276,24 @@ std::shared_ptr<const Playable> make_playable(std::shared_ptr<const Game> game, 
   return playable;
 }
 
-Status GameStore::fill(const Source& source) {
+Status GameStore::fill(const std::string& path) {
   std::error_code failed;
-  const fs::file_status status = fs::status(source.path, failed);
+  const fs::file_status status = fs::status(path, failed);
   const std::string hint =
       "give the json_2.1.1 folder of ALFWorld (command alfworld-download of the PyPI package alfworld), an "
       "archive of it, or one game.tw-pddl";
-  if (!fs::exists(status)) return Error{ErrorCode::kNotFound, "no such file or folder", source.path, hint};
-  Status filled = fs::is_directory(status)       ? read_folder(source.path, entries_)
-                  : looks_like_json(source.path) ? read_single(source.path, entries_)
-                                                 : read_archive(source.path, entries_);
+  if (!fs::exists(status)) return Error{ErrorCode::kNotFound, "no such file or folder", path, hint};
+  Status filled = fs::is_directory(status) ? read_folder(path, entries_)
+                  : looks_like_json(path)  ? read_single(path, entries_)
+                                           : read_archive(path, entries_);
   if (!filled) return filled;
   if (entries_.empty()) {
-    return Error{ErrorCode::kNotFound, "no game.tw-pddl in there", source.path, hint};
+    return Error{ErrorCode::kNotFound, "no game.tw-pddl in there", path, hint};
   }
   return {};
 }
 
-void GameStore::finish(const Source& source) {
+void GameStore::finish() {
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.id < b.id; });
   std::set<std::string> names;
   for (Entry& entry : entries_) {
@@ -306,6 +306,10 @@ void GameStore::finish(const Source& source) {
     if (names.erase(known) > 0) splits_.push_back(known);
   }
   splits_.insert(splits_.end(), names.begin(), names.end());
+}
+
+// Which entries are offered, by split.
+void GameStore::select(const Source& source) {
   by_split_.resize(splits_.size());
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const std::vector<std::string>& types = source.task_types;
@@ -317,18 +321,26 @@ void GameStore::finish(const Source& source) {
   }
 }
 
-Result<std::unique_ptr<GameStore>> GameStore::open(const Source& source) {
+Result<std::unique_ptr<GameStore>> GameStore::open_all(const std::string& path) {
   std::unique_ptr<GameStore> store(new GameStore());
-  if (source.path.empty()) {
+  if (path.empty()) {
     for (const HouseholdGame& game : household_games()) {
       Result<std::string> packed = pack(game.file);
       if (!packed) return packed.error();
       store->entries_.push_back({game.id, "", "embedded: " + game.id, std::move(*packed), ""});
     }
-  } else if (Status status = store->fill(source); !status) {
+  } else if (Status status = store->fill(path); !status) {
     return status.error();
   }
-  store->finish(source);
+  store->finish();
+  return store;
+}
+
+Result<std::unique_ptr<GameStore>> GameStore::open(const Source& source) {
+  Result<std::unique_ptr<GameStore>> opened = open_all(source.path);
+  if (!opened) return opened;
+  std::unique_ptr<GameStore> store = std::move(*opened);
+  store->select(source);
   const std::vector<Entry>& all = store->entries_;
   const auto twin =
       std::adjacent_find(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.id == b.id; });

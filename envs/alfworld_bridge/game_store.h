@@ -49,6 +49,8 @@ class GameStore {
 
   // Fails when nothing is there, on a game that cannot be played (naming it), and on damaged archives.
   static Result<std::unique_ptr<GameStore>> open(const Source& source);
+  // The same, with everything that is there in entries(), however bad; for reports.
+  static Result<std::unique_ptr<GameStore>> open_all(const std::string& path);
 
   const std::vector<std::string>& splits() const { return splits_; }  // the default one first
   const std::vector<Entry>& entries() const { return entries_; }      // sorted by id, refused ones too
@@ -64,8 +66,9 @@ class GameStore {
  private:
   struct Cache;
   GameStore();
-  Status fill(const Source& source);
-  void finish(const Source& source);
+  Status fill(const std::string& path);
+  void finish();
+  void select(const Source& source);
 
   std::vector<Entry> entries_;
   std::vector<std::string> splits_;

@@ -278,8 +278,9 @@ class RoomMaker {
       : task_(task), dice_(Hasher().add("household/1").add(task.type).add_u64(seed).finish()) {}
 
   HouseholdGame make(std::string_view split_name, std::size_t number) {
-    choose();
+    choose_room();
     furnish();
+    choose_goal();
     scatter();
     const bool look = task_.type == "look_at_obj_in_light";
     std::string sentence;
@@ -319,15 +320,31 @@ class RoomMaker {
     return list[dice_.below(list.size())];
   }
 
-  void choose() {
+  void choose_room() {
     const std::string room = any(words(task_.rooms));
     while (kRooms[room_index_].name != room) ++room_index_;
+  }
+
+  // The goal's kind of thing and where it belongs; it must also fit somewhere else, to be fetched from.
+  void choose_goal() {
     std::vector<std::string> kinds;
     for (const std::string& kind : words(kRooms[room_index_].kinds)) {
-      if (task_.trait == '-' || kind_named(kind).traits.find(task_.trait) != std::string_view::npos)
-        kinds.push_back(kind);
+      const bool fits =
+          task_.trait == '-' || kind_named(kind).traits.find(task_.trait) != std::string_view::npos;
+      if (fits && targets_for(kind).size() > 1) kinds.push_back(kind);
     }
     goal_kind_ = any(kinds);
+    target_ = any(targets_for(goal_kind_));
+  }
+
+  // Sorts of furniture in this room that the kind fits into.
+  std::vector<std::string> targets_for(const std::string& kind) const {
+    std::vector<std::string> targets;
+    for (const std::string& sort : words(kind_named(kind).sorts)) {
+      if (std::any_of(furniture_.begin(), furniture_.end(), [&](const Piece& p) { return p.sort == sort; }))
+        targets.push_back(sort);
+    }
+    return targets;
   }
 
   void furnish() {
@@ -344,11 +361,6 @@ class RoomMaker {
       furniture_.push_back({sort + "_bar_" + std::to_string(same + 1), sort, shares ? places_ - 1 : places_});
       if (!shares) ++places_;
     }
-    std::vector<std::string> targets;
-    for (const std::string& sort : words(kind_named(goal_kind_).sorts)) {
-      if (contains(sorts, sort)) targets.push_back(sort);
-    }
-    target_ = any(targets);
   }
 
   // Furniture where a thing of this kind may lie; never the goal's own sort for goal things.

@@ -20,6 +20,7 @@ const std::vector<Command>& commands() {
       {"compare", "puts estimates side by side, or against the truth", &run_compare},
       {"credit", "gives recorded steps their advantages", &run_credit},
       {"match", "gives observations the keys of their states, and measures matchers", &run_match},
+      {"alfworld", "checks ALFWorld game files", &run_alfworld},
       {"ratio", "similarity of texts, equal to difflib", &run_ratio},
       {"sokoban", "generates, solves, draws and converts Sokoban levels", &run_sokoban},
   };

@@ -232,7 +232,7 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   args.option("--groups", options.groups, "number of groups, one task each").range(1, 1000000);
   args.option("--group-size", options.group_size, "episodes of each group").range(1, 100000);
   args.option("--max-steps", options.max_steps, "step budget; 0 = the environment's default").range(0, 1000000);
-  args.option("--policy", options.policy, "random, gold, mixed:E, script:FILE");
+  args.option("--policy", options.policy, "random, gold, mixed:E, script:FILE, openai:URL[,model=NAME,...]");
   args.option("--estimator", options.estimators, "credit estimators, separated by commas");
   args.option("--preset", options.preset, "released or paper, for the estimators that have them");
   args.option("--matcher", options.matcher, "state matcher");

@@ -22,6 +22,7 @@ Result<int> run_compare(const std::vector<std::string>& words, Io& io);
 Result<int> run_credit(const std::vector<std::string>& words, Io& io);
 Result<int> run_match(const std::vector<std::string>& words, Io& io);
 Result<int> run_sokoban(const std::vector<std::string>& words, Io& io);
+Result<int> run_alfworld(const std::vector<std::string>& words, Io& io);
 Result<int> run_ratio(const std::vector<std::string>& words, Io& io);
 
 }  // namespace lodestep::harness
