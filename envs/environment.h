@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,13 @@ struct Snapshot {
   std::string bytes;
 };
 
+// What an environment stands on failed: a worker process died for good. Only environments that drive another
+// program throw it, from step(); a rollout counts that episode as failed by infrastructure.
+class EnvironmentFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class Environment {
  public:
   Environment() = default;
@@ -76,7 +84,7 @@ class Environment {
 
   // Starts the task's episode. Fails on an unknown or malformed task and then changes nothing.
   virtual Status reset(const Task& task) = 0;
-  // Plays one action, any bytes. Never fails. After the end: no change, reward 0.
+  // Plays one action, any bytes. Never fails (but see EnvironmentFailure). After the end: no change, reward 0.
   virtual StepResult step(std::string_view action) = 0;
   // The present situation again, reward 0: what reset left, or what the last step answered.
   virtual StepResult observe() const = 0;

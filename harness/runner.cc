@@ -124,7 +124,14 @@ class Run {
         record.failure = "the policy stopped";
         break;
       }
-      const StepResult result = episode.step(**action);
+      StepResult result;
+      try {
+        result = episode.step(**action);
+      } catch (const EnvironmentFailure& failure) {
+        record.status = EpisodeStatus::kFailed;
+        record.failure = failure.what();
+        break;
+      }
       times.stepping += watch.lap();
       record.steps.push_back({std::move(now), **action, result.action_valid, result.reward});
       now = situation_of(episode.environment());

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "envs/alfworld_bridge/bridge/python_env.h"
 #include "envs/alfworld_bridge/game_store.h"
 #include "envs/alfworld_bridge/planner.h"
 #include "envs/alfworld_bridge/tracker.h"
@@ -38,6 +39,12 @@ const std::vector<OptionSpec>& option_specs() {
        "error",
        "games of unsupported types or not solvable: error, or skip them",
        {"error", "skip"}},
+      {"backend",
+       "native",
+       "the native engine, or the original in Python worker processes",
+       {"native", "python"}},
+      {"python", "python3", "interpreter with textworld and alfworld, for backend=python", {}},
+      {"bridge_timeout", "120", "seconds for one call of a Python worker", {}},
   };
   return specs;
 }
@@ -112,7 +119,7 @@ class AlfworldEnv final : public Environment {
     std::vector<Id> ids;
     world_->commands(ids);
     texts.reserve(ids.size());
-    for (const Id id : ids) texts.emplace_back(world_->game().command(id));
+    for (const Id id : ids) texts.push_back(world_->game().command(id).text());
     return texts;
   }
 
@@ -125,7 +132,7 @@ class AlfworldEnv final : public Environment {
       return world_->game().walkthrough[static_cast<std::size_t>(path.rend() - known) - 1];
     const std::optional<std::vector<Id>> plan = find_plan(playable_->view, *world_, kPlannerNodes);
     if (!plan || plan->empty()) return std::nullopt;
-    return std::string(world_->game().command(plan->front()));
+    return world_->game().command(plan->front()).text();
   }
 
   StateKeys state_keys() const override { return world_ ? playable_->view.keys(*world_) : StateKeys(); }
@@ -265,8 +272,9 @@ class AlfworldEnv final : public Environment {
 
 class AlfworldFactory final : public EnvFactory {
  public:
-  AlfworldFactory(std::shared_ptr<const GameStore> store, const Rules& rules)
-      : store_(std::move(store)), rules_(rules) {}
+  AlfworldFactory(std::shared_ptr<const GameStore> store, const Rules& rules,
+                  std::optional<PythonSettings> python)
+      : store_(std::move(store)), rules_(rules), python_(std::move(python)) {}
   std::string name() const override { return "alfworld"; }
   std::uint32_t version() const override { return kVersion; }
   Hash128 data_digest() const override {
@@ -290,11 +298,16 @@ class AlfworldFactory final : public EnvFactory {
     if (index >= tasks->size()) return index_past_end(*this, split, index, tasks->size());
     return store_->entries()[(*tasks)[index]].id;
   }
-  std::unique_ptr<Environment> make() const override { return std::make_unique<AlfworldEnv>(store_, rules_); }
+  std::unique_ptr<Environment> make() const override {
+    auto native = std::make_unique<AlfworldEnv>(store_, rules_);
+    if (!python_) return native;
+    return make_python_env(store_, *python_, std::move(native), rules_.plays_on);
+  }
 
  private:
   std::shared_ptr<const GameStore> store_;
   Rules rules_;
+  std::optional<PythonSettings> python_;  // set: the original answers
 };
 
 Result<std::shared_ptr<const EnvFactory>> open(const EnvConfig& config) {
@@ -316,7 +329,19 @@ Result<std::shared_ptr<const EnvFactory>> open(const EnvConfig& config) {
   if (!store) return store.error();
   const Rules rules{options->text("observation") == "located", options->text("after_done") == "continue",
                     *alias};
-  return std::shared_ptr<const EnvFactory>(std::make_shared<AlfworldFactory>(std::move(*store), rules));
+  std::optional<PythonSettings> python;
+  if (options->text("backend") == "python") {
+    const Result<double> timeout = options->number("bridge_timeout", 0.01, 86400);
+    if (!timeout) return timeout.error();
+    if (rules.located || rules.alias) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "backend=python answers as the original does: no observation=located, no verb_alias",
+                   "--set backend", ""};
+    }
+    python = PythonSettings{options->text("python"), *timeout};
+  }
+  return std::shared_ptr<const EnvFactory>(
+      std::make_shared<AlfworldFactory>(std::move(*store), rules, std::move(python)));
 }
 
 }  // namespace

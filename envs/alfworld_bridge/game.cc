@@ -114,12 +114,13 @@ Result<std::shared_ptr<const Game>> compile_game(const GameFile& file, const std
     goal.remove_prefix(colon + 2);
   while (!goal.empty() && (goal.back() == ' ' || goal.back() == '\n')) goal.remove_suffix(1);
   game->goal_text = std::string(goal);
-  for (auto* list : {&game->params, &game->literals, &game->effects, &game->goal, &game->dependents})
+  for (TextPool* pool : {&game->ids, &game->names, &game->pieces}) pool->shrink();
+  for (std::vector<Id>* list : {&game->codes, &game->goal, &game->dependents, &game->command_rows})
     list->shrink_to_fit();
   game->rows.shrink_to_fit();
+  game->types.shrink_to_fit();
   game->atoms.args.shrink_to_fit();
-  game->command_at.shrink_to_fit();
-  game->command_rows.shrink_to_fit();
+  game->command_pieces.shrink_to_fit();
   return std::shared_ptr<const Game>(std::move(game));
 }
 
@@ -138,17 +139,13 @@ Id Game::find_command(std::string_view text) const {
 }
 
 std::size_t Game::memory_bytes() const {
-  std::size_t total = sizeof(*this) + bytes(constants) + bytes(names) + bytes(atoms.args) +
-                      bytes(atoms.range) + bytes(atoms.slots) + bytes(removed_at) + bytes(command_at) +
-                      command_text.capacity() + bytes(command_slots) + bytes(command_rows) + bytes(rows) +
-                      bytes(params) + bytes(literals) + bytes(effects) + bytes(pivot_masks) +
-                      bytes(free_rows) + bytes(dependents_at) + bytes(dependents) + bytes(goal_at) +
-                      bytes(goal) + bytes(goal_atoms) + bytes(mutable_atoms) + bytes(start_bits) +
-                      bytes(start_ready) + bytes(start_unmet) + start_text.capacity() + task_text.capacity() +
-                      goal_text.capacity() + bytes(walkthrough) + bytes(forms);
-  for (const Constant& constant : constants)
-    total += constant.id.capacity() > 15 ? constant.id.capacity() + 1 : 0;
-  for (const std::string& name : names) total += name.capacity() > 15 ? name.capacity() + 1 : 0;
+  std::size_t total =
+      sizeof(*this) + ids.memory_bytes() + names.memory_bytes() + pieces.memory_bytes() + bytes(types) +
+      bytes(atoms.args) + bytes(atoms.range) + bytes(atoms.slots) + bytes(removed_at) +
+      bytes(command_pieces) + bytes(command_slots) + bytes(command_rows) + bytes(rows) + bytes(codes) +
+      bytes(pivot_masks) + bytes(free_rows) + bytes(dependents_at) + bytes(dependents) + bytes(goal_at) +
+      bytes(goal) + bytes(goal_atoms) + bytes(start_bits) + bytes(start_ready) + bytes(start_unmet) +
+      start_text.capacity() + task_text.capacity() + goal_text.capacity() + bytes(walkthrough) + bytes(forms);
   for (const std::string& command : walkthrough)
     total += command.capacity() > 15 ? command.capacity() + 1 : 0;
   for (const Wide& wide : wides) total += sizeof(wide) + bytes(wide.need_true) + bytes(wide.need_false);

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,22 +50,61 @@ struct RowForm {
     std::uint8_t parameter = 0, argument = 0;
   };
   std::uint8_t action = 0;
+  std::uint8_t parameters = 0;
   bool pivoted = false;
   std::vector<Hole> holes;
 };
 
-// A way to carry out a command: parameters, conditions on facts, and changes.
+// A way to carry out a command. Its codes lie together in Game::codes: parameters (holes are kNone),
+// then conditions on facts, then changes.
 struct Row {
+  std::uint32_t begin = 0;
   Id command = 0;
   Id form = 0;
-  std::uint32_t params = 0;    // into Game::params; holes are kNone
-  std::uint32_t literals = 0;  // into Game::literals, up to the next row's
-  std::uint32_t effects = 0;   // into Game::effects, up to the next row's
+  std::uint8_t literals = 0, effects = 0;  // how many
 };
 
-// Codes in Game::literals and Game::effects: atom * 2 + 1 for true/added, atom * 2 for false/removed.
-inline constexpr Id kPivotRemoved = 0xFFFF;  // effect: the pivot fact goes
-inline constexpr Id kOnlyIf = 0xFFFE;        // effect: the next code is a condition of the one after it
+// Conditions and changes: atom * 2 + 1 for true/added, atom * 2 for false/removed.
+inline constexpr Id kPivotRemoved = 0xFFFF;  // change: the pivot fact goes
+inline constexpr Id kOnlyIf = 0xFFFE;        // change: the next code is a condition of the one after it
+
+// Many short texts in one block.
+class TextPool {
+ public:
+  void add(std::string_view text) {
+    bytes_ += text;
+    at_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+  }
+  std::string_view operator[](std::size_t i) const {
+    return std::string_view(bytes_).substr(at_[i], at_[i + 1] - at_[i]);
+  }
+  std::size_t size() const { return at_.size() - 1; }
+  std::size_t memory_bytes() const { return bytes_.capacity() + at_.capacity() * sizeof(at_[0]); }
+  void shrink() {
+    bytes_.shrink_to_fit();
+    at_.shrink_to_fit();
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<std::uint32_t> at_{0};
+};
+
+// A command's text is two pieces, since "take mug 1" and " from desk 2" each occur in many commands.
+struct CommandText {
+  std::string_view head, tail;
+  std::size_t size() const { return head.size() + tail.size(); }
+  bool operator==(std::string_view text) const {
+    return text.size() == size() && text.substr(0, head.size()) == head && text.substr(head.size()) == tail;
+  }
+  void append_to(std::string& out) const { out.append(head).append(tail); }
+  std::string text() const {
+    std::string out;
+    out.reserve(size());
+    append_to(out);
+    return out;
+  }
+};
 
 // An atom with so many dependent rows that masks are cheaper than counters.
 struct Wide {
@@ -79,20 +119,21 @@ struct Game {
   std::string goal_text;  // what follows ": " in it
   std::vector<std::string> walkthrough;
 
-  std::vector<Constant> constants;  // sorted by id
-  std::vector<std::string> names;   // as the player sees them, by constant
+  TextPool ids;                     // of the constants, in byte order
+  TextPool names;                   // as the player sees them, by constant
+  std::vector<std::int16_t> types;  // by constant
   AtomTable atoms;
   std::vector<std::int32_t> removed_at;  // by predicate: bit of "taken away" = atom + this; -1: not kept
   std::size_t state_bits = 0;            // facts, then "taken away" bits
 
-  std::vector<std::uint32_t> command_at;  // command i is command_text[command_at[i] .. command_at[i + 1])
-  std::string command_text;
-  std::vector<Id> command_slots;  // hash table over command texts
-  std::vector<Id> command_rows;   // first row of command i; one more at the end
+  TextPool pieces;                                // of command texts
+  std::vector<std::array<Id, 2>> command_pieces;  // by command, in byte order of the texts
+  std::vector<Id> command_slots;                  // hash table over command texts
+  std::vector<Id> command_rows;                   // first row of command i; one more at the end
 
   std::vector<RowForm> forms;
-  std::vector<Row> rows;  // sorted by command; one more at the end
-  std::vector<Id> params, literals, effects;
+  std::vector<Row> rows;  // sorted by command
+  std::vector<Id> codes;
   std::size_t row_words = 0;
   AtomTable::Range pivots;                 // the facts that pivot
   std::vector<std::uint64_t> pivot_masks;  // rows that can start from each pivot; row_words apiece
@@ -101,19 +142,27 @@ struct Game {
   std::vector<std::uint32_t> dependents_at;  // by atom, into dependents; one more at the end
   std::vector<Id> dependents;                // row * 2 + 1 when the row wants the atom true
 
-  std::vector<std::uint32_t> goal_at;        // goal case i is goal[goal_at[i] .. goal_at[i + 1])
-  std::vector<Id> goal;                      // literal codes
-  std::vector<std::uint64_t> goal_atoms;     // bits: atoms a goal case asks for
-  std::vector<std::uint64_t> mutable_atoms;  // bits: atoms that some row changes
-  Formula goal_formula;                      // as written, for roles
+  std::vector<std::uint32_t> goal_at;     // goal case i is goal[goal_at[i] .. goal_at[i + 1])
+  std::vector<Id> goal;                   // literal codes
+  std::vector<std::uint64_t> goal_atoms;  // bits: atoms a goal case asks for
+  Formula goal_formula;                   // as written, for roles
 
   std::vector<std::uint64_t> start_bits, start_ready;
   std::vector<std::uint8_t> start_unmet;
   std::string start_text;  // the first observation
 
-  std::size_t command_count() const { return command_rows.size() - 1; }
-  std::string_view command(std::size_t i) const {
-    return std::string_view(command_text).substr(command_at[i], command_at[i + 1] - command_at[i]);
+  std::span<const Id> params(const Row& row) const {
+    return {codes.data() + row.begin, forms[row.form].parameters};
+  }
+  std::span<const Id> literals(const Row& row) const {
+    return {codes.data() + row.begin + forms[row.form].parameters, row.literals};
+  }
+  std::span<const Id> effects(const Row& row) const {
+    return {codes.data() + row.begin + forms[row.form].parameters + row.literals, row.effects};
+  }
+  std::size_t command_count() const { return command_pieces.size(); }
+  CommandText command(std::size_t i) const {
+    return {pieces[command_pieces[i][0]], pieces[command_pieces[i][1]]};
   }
   Id find_command(std::string_view text) const;  // kNone: not a command of this game
   std::size_t memory_bytes() const;              // of this game alone

@@ -562,16 +562,18 @@ class GrammarParser {
 
   // Everything an expansion of this rule can touch: faults, unbound names, endless recursion.
   Status reach(std::uint16_t index, Bound bound) {
-    if (!seen_.emplace(index, bound).second) return {};
-    if (seen_.size() > 20000) return fail(ErrorCode::kUnsupported, "a grammar with too many paths", 1);
     const Rule& rule = grammar_.rules[index];
-    if (rule.alternatives.empty())
-      return fail(ErrorCode::kBadData, "the grammar has no rule '" + rule.name + "'", 1);
     if (std::find(path_.begin(), path_.end(), index) != path_.end()) {
       return fail(ErrorCode::kUnsupported, "rule '" + rule.name + "' leads back to itself", rule.line);
     }
+    if (!seen_.emplace(index, bound).second) return {};
+    if (seen_.size() > 20000) return fail(ErrorCode::kUnsupported, "a grammar with too many paths", 1);
+    if (rule.alternatives.empty()) {
+      return fail(ErrorCode::kBadData, "the grammar has no rule '" + rule.name + "'", 1);
+    }
     if (path_.size() == 200) return fail(ErrorCode::kUnsupported, "rules nested too deeply", rule.line);
-    if (rule.alternatives.back().conditional) {
+    if (std::all_of(rule.alternatives.begin(), rule.alternatives.end(),
+                    [](const Alternative& one) { return one.conditional; })) {
       // The original stops with an error when no alternative fits; the data always has a last resort.
       return fail(ErrorCode::kUnsupported,
                   "rule '" + rule.name + "' without an unconditional last alternative", rule.line);

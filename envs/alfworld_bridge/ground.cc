@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <unordered_map>
 
 #include "envs/alfworld_bridge/game.h"
 #include "envs/alfworld_bridge/narrator.h"
@@ -39,7 +41,7 @@ class FactStore {
   };
 
   FactStore(std::size_t predicates, std::size_t constants)
-      : constants_(constants), heads_(predicates), of_(predicates), table_(4096, -1) {}
+      : constants_(constants), heads_(predicates), of_(predicates), distinct_(predicates), table_(4096, -1) {}
 
   // Number of the fact, and whether it is new.
   std::pair<std::int32_t, bool> insert(std::uint16_t predicate, std::size_t arity, const Args& args) {
@@ -56,6 +58,7 @@ class FactStore {
     std::vector<std::int32_t>& heads = heads_[predicate];
     if (heads.empty()) heads.assign(arity * constants_, -1);
     for (std::size_t i = 0; i < arity; ++i) {
+      if (heads[i * constants_ + args[i]] < 0) ++distinct_[predicate][i];
       entry.next[i] = heads[i * constants_ + args[i]];
       heads[i * constants_ + args[i]] = number;
     }
@@ -78,6 +81,10 @@ class FactStore {
     return heads_[predicate].empty() ? -1 : heads_[predicate][position * constants_ + constant];
   }
   const std::vector<std::int32_t>& of(std::uint16_t predicate) const { return of_[predicate]; }
+  // Facts of the predicate for one value of an argument, on average and rounded up.
+  std::size_t fan_out(std::uint16_t predicate, std::size_t position) const {
+    return of_[predicate].size() / std::max<std::size_t>(1, distinct_[predicate][position]) + 1;
+  }
   const Entry& operator[](std::int32_t number) const { return entries_[static_cast<std::size_t>(number)]; }
   std::size_t size() const { return entries_.size(); }
 
@@ -95,6 +102,7 @@ class FactStore {
   std::vector<Entry> entries_;
   std::vector<std::vector<std::int32_t>> heads_;
   std::vector<std::vector<std::int32_t>> of_;
+  std::vector<std::array<std::size_t, kMaxArity>> distinct_;  // values seen, by predicate and position
   std::vector<std::int32_t> table_;
 };
 
@@ -275,6 +283,7 @@ class Grounder {
   // instance of an action over such facts. Each instance is found once: at its newest fact.
 
   Status reach() {
+    plans_.assign(forms_.size(), {});
     for (std::uint32_t f = 0; f < forms_.size(); ++f) {
       if (forms_[f].possible && forms_[f].changing.empty()) {
         if (Status status = match(f, -1, -1); !status) return status;
@@ -296,18 +305,93 @@ class Grounder {
     return {};
   }
 
-  Status match(std::uint32_t form, std::int32_t trigger, std::int32_t fact) {
+  // The order in which a form's literals are looked at once the trigger's variables have values: tests as
+  // soon as they can be made, otherwise the literal with the fewest candidates.
+  struct Step {
+    std::uint16_t literal = 0;
+    bool test = false;        // all arguments known by then
+    std::uint16_t known = 0;  // otherwise: an argument known by then, kMaxArity if there is none
+  };
+  struct Plan {
+    std::vector<Step> steps;
+    std::vector<std::uint16_t> loose;  // variables that no literal gives a value
+    std::vector<std::uint16_t> late;   // tests that wait for those
+  };
+
+  Plan make_plan(const Form& form, std::int32_t trigger) const {
+    const std::vector<Literal>& literals = form.conjunction->literals;
+    std::vector<bool> bound(form.formula->variables.size(), false);
+    std::vector<bool> done(literals.size(), false);
+    const auto known = [&](const Term& term) { return !term.variable || bound[term.index]; };
+    const auto unknown = [&](const Literal& literal) {
+      return std::count_if(literal.args.begin(), literal.args.begin() + literal.arity,
+                           [&](const Term& term) { return !known(term); });
+    };
+    const auto take = [&](std::size_t index) {
+      done[index] = true;
+      for (std::size_t i = 0; i < literals[index].arity; ++i) {
+        if (literals[index].args[i].variable) bound[literals[index].args[i].index] = true;
+      }
+    };
+    if (trigger >= 0) take(static_cast<std::size_t>(trigger));
+    Plan plan;
+    while (true) {
+      std::size_t best = literals.size();
+      std::size_t best_cost = SIZE_MAX;
+      for (std::size_t i = 0; i < literals.size(); ++i) {
+        if (done[i]) continue;
+        const auto free = unknown(literals[i]);
+        if (free > 0 && (literals[i].predicate == kEquality || !literals[i].positive)) continue;
+        std::size_t cost = 0;
+        if (free > 0) {
+          const auto predicate = static_cast<std::uint16_t>(literals[i].predicate);
+          cost = store_.of(predicate).size() + 1000;
+          for (std::size_t k = 0; k < literals[i].arity; ++k) {
+            if (known(literals[i].args[k])) cost = std::min(cost, store_.fan_out(predicate, k));
+          }
+        }
+        if (cost < best_cost) {
+          best = i;
+          best_cost = cost;
+        }
+      }
+      if (best == literals.size()) break;
+      Step step{static_cast<std::uint16_t>(best), best_cost == 0, kMaxArity};
+      std::size_t least = SIZE_MAX;
+      for (std::uint16_t i = 0; i < literals[best].arity && !step.test; ++i) {
+        if (!known(literals[best].args[i])) continue;
+        const std::size_t fan_out = store_.fan_out(static_cast<std::uint16_t>(literals[best].predicate), i);
+        if (fan_out < least) step.known = i;
+        least = std::min(least, fan_out);
+      }
+      plan.steps.push_back(step);
+      take(best);
+    }
+    for (const std::uint16_t variable : form.variables) {
+      if (!bound[variable]) plan.loose.push_back(variable);
+    }
+    for (std::size_t i = 0; i < literals.size(); ++i) {
+      if (!done[i]) plan.late.push_back(static_cast<std::uint16_t>(i));
+    }
+    return plan;
+  }
+
+  Status match(std::uint32_t f, std::int32_t trigger, std::int32_t fact) {
+    const Form& form = forms_[f];
     Binding binding;
     binding.fill(kNone);
     trigger_ = trigger;
     trigger_fact_ = fact;
     if (trigger >= 0) {
-      const Literal& literal = forms_[form].conjunction->literals[static_cast<std::size_t>(trigger)];
-      if (!unify(forms_[form], literal, store_[fact].args, binding)) return {};
+      const Literal& literal = form.conjunction->literals[static_cast<std::size_t>(trigger)];
+      if (!unify(form, literal, store_[fact].args, binding)) return {};
     }
-    done_.assign(forms_[form].conjunction->literals.size(), false);
-    if (trigger >= 0) done_[static_cast<std::size_t>(trigger)] = true;
-    return join(form, binding);
+    std::vector<std::optional<Plan>>& plans = plans_[f];
+    plans.resize(form.conjunction->literals.size() + 1);
+    std::optional<Plan>& plan = plans[static_cast<std::size_t>(trigger + 1)];
+    if (!plan) plan = make_plan(form, trigger);
+    plan_ = &*plan;
+    return join(f, 0, binding);
   }
 
   bool type_fits(const Form& form, std::size_t variable, Id constant) const {
@@ -326,37 +410,14 @@ class Grounder {
     return true;
   }
 
-  // How many candidates a literal would bring now; 0: can be tested at once; SIZE_MAX: not usable yet.
-  std::size_t cost(const Binding& binding, const Literal& literal) const {
-    std::size_t free = 0;
-    for (std::size_t i = 0; i < literal.arity; ++i)
-      free += literal.args[i].variable && binding[literal.args[i].index] == kNone ? 1 : 0;
-    if (free == 0) return 0;
-    if (literal.predicate == kEquality || !literal.positive) return SIZE_MAX;
-    const auto predicate = static_cast<std::uint16_t>(literal.predicate);
-    const std::size_t all = store_.of(predicate).size();
-    return free == literal.arity ? all + 1000 : all / 4 + 1;
-  }
-
-  Status join(std::uint32_t f, const Binding& binding) {
+  Status join(std::uint32_t f, std::size_t at, Binding& binding) {
     if (++work_ > kMaxWork) return unsupported("the game is too large to ground");
-    const Form& form = forms_[f];
-    const std::vector<Literal>& literals = form.conjunction->literals;
-    std::size_t best = literals.size();
-    std::size_t best_cost = SIZE_MAX;
-    for (std::size_t i = 0; i < literals.size() && best_cost > 0; ++i) {
-      if (done_[i]) continue;
-      const std::size_t now = cost(binding, literals[i]);
-      if (now < best_cost) {
-        best = i;
-        best_cost = now;
-      }
+    for (; at < plan_->steps.size(); ++at) {
+      const Step& step = plan_->steps[at];
+      if (!step.test) return extend(f, at, binding);
+      if (!passes(forms_[f], binding, step.literal)) return {};
     }
-    if (best == literals.size()) return fill(f, binding, 0);
-    done_[best] = true;
-    const Status status = best_cost == 0 ? test(f, binding, best) : extend(f, binding, best);
-    done_[best] = false;
-    return status;
+    return fill(f, 0, binding);
   }
 
   // May this fact stand for literal `index`, given which fact set off the search?
@@ -365,35 +426,34 @@ class Grounder {
     return static_cast<std::int32_t>(index) < trigger_ ? fact < trigger_fact_ : fact <= trigger_fact_;
   }
 
-  Status test(std::uint32_t f, const Binding& binding, std::size_t index) {
-    const Form& form = forms_[f];
+  bool passes(const Form& form, const Binding& binding, std::size_t index) const {
     const Literal& literal = form.conjunction->literals[index];
+    if (!literal.positive && changes(literal)) return true;  // decided while playing
     Args args;
     const bool exists = resolve(form, binding, literal, args);
-    if (literal.predicate == kEquality) {
-      return (args[0] == args[1]) == literal.positive ? join(f, binding) : Status();
-    }
-    if (!literal.positive && changes(literal)) return join(f, binding);  // decided while playing
+    if (literal.predicate == kEquality) return (args[0] == args[1]) == literal.positive;
     const std::int32_t fact = exists ? store_.find(static_cast<std::uint16_t>(literal.predicate), args) : -1;
-    const bool holds = fact >= 0 && in_time(form, index, fact);
-    return holds == literal.positive ? join(f, binding) : Status();
+    return (fact >= 0 && in_time(form, index, fact)) == literal.positive;
   }
 
-  Status extend(std::uint32_t f, const Binding& binding, std::size_t index) {
+  // One branch for each fact that fits the literal of step `at`.
+  Status extend(std::uint32_t f, std::size_t at, Binding& binding) {
     const Form& form = forms_[f];
-    const Literal& literal = form.conjunction->literals[index];
+    const Step& step = plan_->steps[at];
+    const Literal& literal = form.conjunction->literals[step.literal];
     const auto predicate = static_cast<std::uint16_t>(literal.predicate);
+    const Binding before = binding;
     const auto attempt = [&](std::int32_t fact) -> Status {
-      if (!in_time(form, index, fact)) return {};
-      Binding next = binding;
+      if (!in_time(form, step.literal, fact)) return {};
       const Args args = store_[fact].args;
-      return unify(form, literal, args, next) ? join(f, next) : Status();
+      Status status = unify(form, literal, args, binding) ? join(f, at + 1, binding) : Status();
+      binding = before;
+      return status;
     };
-    for (std::size_t i = 0; i < literal.arity; ++i) {
-      const Id known = value(form, binding, literal.args[i]);
-      if (known == kNone) continue;
-      for (std::int32_t fact = store_.newest_with(predicate, i, known); fact >= 0;
-           fact = store_[fact].next[i]) {
+    if (step.known < kMaxArity) {
+      const Id known = value(form, binding, literal.args[step.known]);
+      for (std::int32_t fact = store_.newest_with(predicate, step.known, known); fact >= 0;
+           fact = store_[fact].next[step.known]) {
         if (Status status = attempt(fact); !status) return status;
       }
       return {};
@@ -406,19 +466,21 @@ class Grounder {
   }
 
   // Variables that no literal speaks of take every constant of their type.
-  Status fill(std::uint32_t f, const Binding& binding, std::size_t from) {
+  Status fill(std::uint32_t f, std::size_t at, Binding& binding) {
+    if (++work_ > kMaxWork) return unsupported("the game is too large to ground");
     const Form& form = forms_[f];
-    for (std::size_t i = from; i < form.variables.size(); ++i) {
-      const std::uint16_t variable = form.variables[i];
-      if (binding[variable] != kNone) continue;
-      Binding next = binding;
+    if (at < plan_->loose.size()) {
+      const std::uint16_t variable = plan_->loose[at];
       for (std::size_t c = 0; c < problem_.constants.size(); ++c) {
         if (!type_fits(form, variable, static_cast<Id>(c))) continue;
-        next[variable] = static_cast<Id>(c);
-        // Tests that waited for this variable come first.
-        if (Status status = join(f, next); !status) return status;
+        binding[variable] = static_cast<Id>(c);
+        if (Status status = fill(f, at + 1, binding); !status) return status;
       }
+      binding[variable] = kNone;
       return {};
+    }
+    for (const std::uint16_t literal : plan_->late) {
+      if (!passes(form, binding, literal)) return {};
     }
     return collecting_goal_ ? add_goal_case(form, binding) : add_instance(f, binding);
   }
@@ -491,16 +553,16 @@ class Grounder {
       if (id.find("basin") != std::string::npos) bases[i] += "basin";
       ++left[bases[i]];
     }
-    game_.names.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::string& id = problem_.constants[i].id;
+      game_.ids.add(id);
+      game_.types.push_back(problem_.constants[i].type);
       if (id.find(kBar) == std::string::npos) {
-        game_.names[i] = id + " ";
+        game_.names.add(id + " ");
       } else {
-        game_.names[i] = occurs[i] ? bases[i] + " " + std::to_string(left[bases[i]]--) : id;
+        game_.names.add(occurs[i] ? bases[i] + " " + std::to_string(left[bases[i]]--) : id);
       }
     }
-    game_.constants = problem_.constants;
   }
 
   // 3. Atoms.
@@ -532,7 +594,7 @@ class Grounder {
     atoms.range.resize(domain_.predicates.size());
     atom_of_.assign(store_.size(), kNone);
     std::size_t slots = 16;
-    while (slots < 2 * (changing.size() + fixed.size())) slots *= 2;
+    while (slots < (changing.size() + fixed.size()) * 4 / 3) slots *= 2;
     atoms.slots.assign(slots, kNone);
     for (const std::vector<std::int32_t>* part : {&changing, &fixed}) {
       for (const std::int32_t fact : *part) {
@@ -594,7 +656,10 @@ class Grounder {
 
   void note_forms() {
     for (const Form& form : forms_) {
-      RowForm out{static_cast<std::uint8_t>(form.action), form.pivot >= 0, {}};
+      RowForm out{static_cast<std::uint8_t>(form.action),
+                  static_cast<std::uint8_t>(domain_.actions[form.action].parameters),
+                  form.pivot >= 0,
+                  {}};
       for (const std::uint16_t hole : form.holes) {
         const Literal& pivot = form.conjunction->literals[static_cast<std::size_t>(form.pivot)];
         for (std::size_t i = 0; i < pivot.arity; ++i) {
@@ -663,117 +728,142 @@ class Grounder {
     return binding;
   }
 
-  struct Group {                        // instances that differ in their holes alone
-    std::uint32_t first = 0, last = 0;  // into instances_
-    std::uint32_t text = 0, text_size = 0;
+  struct Group {  // instances that differ in their holes alone, and their command's text
+    std::uint32_t first = 0, last = 0;  // into the order made by make_rows
+    std::uint32_t text = 0, size = 0;
+    std::array<std::uint64_t, 3> key{};  // the text's first bytes, comparable as numbers
+    std::string_view view(const std::string& texts) const {
+      return std::string_view(texts).substr(text, size);
+    }
+    void set_key(const std::string& texts) {
+      for (std::size_t i = 0; i < 24; ++i) {
+        const std::uint64_t byte = i < size ? static_cast<unsigned char>(texts[text + i]) : 0U;
+        key[i / 8] |= byte << (56 - 8 * (i % 8));
+      }
+    }
   };
 
   Status make_rows() {
-    // The holes go to the end of what is compared: instances of one group become neighbours.
-    struct Sortable {
-      Binding masked;
-      std::uint32_t form;
-      std::uint32_t instance;
-    };
-    std::vector<Sortable> sortable(instances_.size());
-    for (std::uint32_t i = 0; i < instances_.size(); ++i) {
-      Sortable& one = sortable[i];
-      one.masked = binding_of(instances_[i]);
-      for (const std::uint16_t hole : forms_[instances_[i].form].holes) one.masked[hole] = kNone;
-      one.form = instances_[i].form;
-      one.instance = i;
-    }
+    // Instances that differ in their holes alone become one row; they are made neighbours first.
     std::vector<std::uint32_t> order(instances_.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const Sortable& x = sortable[a];
-      const Sortable& y = sortable[b];
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      const Instance& x = instances_[a];
+      const Instance& y = instances_[b];
       if (x.form != y.form) return x.form < y.form;
-      const std::size_t count = forms_[x.form].formula->variables.size();
-      for (std::size_t i = 0; i < count; ++i) {
-        if (x.masked[i] != y.masked[i]) return x.masked[i] < y.masked[i];
-      }
-      return a < b;
+      return !forms_[x.form].holes.empty() && compare_masked(x, y) < 0;
     });
     std::vector<Group> groups;
     std::string texts;
-    const Narrator narrator(game_, game_.start_bits.data());
     for (std::uint32_t i = 0; i < order.size(); ++i) {
-      const Sortable& now = sortable[order[i]];
-      if (i > 0) {
-        const Sortable& last = sortable[order[i - 1]];
-        if (now.form == last.form && now.masked == last.masked && !forms_[now.form].holes.empty()) {
-          groups.back().last = i + 1;
-          continue;
-        }
-        if (now.form == last.form && now.masked == last.masked) continue;  // the same instance again
+      const Instance& now = instances_[order[i]];
+      if (i > 0 && instances_[order[i - 1]].form == now.form && !forms_[now.form].holes.empty() &&
+          compare_masked(instances_[order[i - 1]], now) == 0) {
+        groups.back().last = i + 1;
+        continue;
       }
-      Group group{i, i + 1, static_cast<std::uint32_t>(texts.size()), 0};
-      const Wording& wording = grammar_.wordings[forms_[now.form].action];
-      Context context;
-      for (std::size_t k = 0; k < wording.slots.size(); ++k) {
-        if (now.masked[k] != kNone) context.bind(wording.slots[k], now.masked[k]);
-      }
-      narrator.expand(wording.command, context, texts);
-      group.text_size = static_cast<std::uint32_t>(texts.size()) - group.text;
+      Group group{i, i + 1, static_cast<std::uint32_t>(texts.size()), 0, {}};
+      spell(now, texts);
+      group.size = static_cast<std::uint32_t>(texts.size()) - group.text;
+      group.set_key(texts);
       groups.push_back(group);
     }
     if (groups.size() > kMaxRows) return unsupported("more than 30000 commands");
-    const auto text_of = [&](const Group& group) {
-      return std::string_view(texts).substr(group.text, group.text_size);
-    };
-    std::vector<std::uint32_t> sorted(groups.size());
-    std::iota(sorted.begin(), sorted.end(), 0U);
-    std::sort(sorted.begin(), sorted.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const int order_of_texts = text_of(groups[a]).compare(text_of(groups[b]));
-      return order_of_texts != 0 ? order_of_texts < 0 : a < b;
+    std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
+      if (a.key != b.key) return a.key < b.key;
+      const int by_text = a.view(texts).compare(b.view(texts));
+      return by_text != 0 ? by_text < 0 : a.first < b.first;
     });
     game_.row_words = (groups.size() + 63) / 64;
     game_.pivot_masks.assign(
         static_cast<std::size_t>(game_.pivots.last - game_.pivots.first) * game_.row_words, 0);
     game_.free_rows.assign(game_.row_words, 0);
-    game_.command_text.reserve(texts.size());
+    std::unordered_map<std::string_view, Id, ContainerHash> pieces;
     std::string_view last;
-    for (std::uint32_t r = 0; r < sorted.size(); ++r) {
-      const Group& group = groups[sorted[r]];
-      const std::string_view text = text_of(group);
+    for (std::uint32_t r = 0; r < groups.size(); ++r) {
+      const Group& group = groups[r];
+      const std::string_view text = group.view(texts);
       if (r == 0 || text != last) {
-        game_.command_at.push_back(static_cast<std::uint32_t>(game_.command_text.size()));
-        game_.command_rows.push_back(static_cast<Id>(r));
-        game_.command_text += text;
+        if (Status status = add_command(text, static_cast<Id>(r), pieces); !status) return status;
         last = text;
       }
-      const Sortable& one = sortable[order[group.first]];
-      const Form& form = forms_[one.form];
-      game_.rows.push_back({static_cast<Id>(game_.command_at.size() - 1), static_cast<Id>(one.form),
-                            static_cast<std::uint32_t>(game_.params.size()),
-                            static_cast<std::uint32_t>(game_.literals.size()),
-                            static_cast<std::uint32_t>(game_.effects.size())});
-      game_.params.insert(
-          game_.params.end(), one.masked.begin(),
-          one.masked.begin() + static_cast<std::ptrdiff_t>(domain_.actions[form.action].parameters));
-      add_literals(form, binding_of(instances_[one.instance]));
-      add_effects(form, binding_of(instances_[one.instance]));
+      const Instance& instance = instances_[order[group.first]];
+      const Form& form = forms_[instance.form];
+      const Binding binding = binding_of(instance);
+      Row row{static_cast<std::uint32_t>(game_.codes.size()), static_cast<Id>(game_.command_count() - 1),
+              static_cast<Id>(instance.form), 0, 0};
+      for (std::uint16_t v = 0; v < domain_.actions[form.action].parameters; ++v) {
+        const bool hole = std::find(form.holes.begin(), form.holes.end(), v) != form.holes.end();
+        game_.codes.push_back(hole ? kNone : binding[v]);
+      }
+      const std::size_t before = game_.codes.size();
+      add_literals(form, binding);
+      const std::size_t literals = game_.codes.size() - before;
+      add_effects(form, binding);
+      const std::size_t effects = game_.codes.size() - before - literals;
+      if (literals > 255 || effects > 255)
+        return unsupported("an action with more than 255 conditions or effects");
+      row.literals = static_cast<std::uint8_t>(literals);
+      row.effects = static_cast<std::uint8_t>(effects);
+      game_.rows.push_back(row);
       const std::uint64_t bit = std::uint64_t{1} << (r % 64);
       if (form.pivot < 0) game_.free_rows[r / 64] |= bit;
       for (std::uint32_t i = group.first; i < group.last && form.pivot >= 0; ++i) {
         Args args;
         const Literal& pivot = form.conjunction->literals[static_cast<std::size_t>(form.pivot)];
-        resolve(form, binding_of(instances_[sortable[order[i]].instance]), pivot, args);
+        resolve(form, binding_of(instances_[order[i]]), pivot, args);
         const std::size_t number = static_cast<std::size_t>(atom(pivot.predicate, args) - game_.pivots.first);
         game_.pivot_masks[number * game_.row_words + r / 64] |= bit;
       }
     }
-    game_.command_at.push_back(static_cast<std::uint32_t>(game_.command_text.size()));
     game_.command_rows.push_back(static_cast<Id>(groups.size()));
-    game_.rows.push_back({0, 0, static_cast<std::uint32_t>(game_.params.size()),
-                          static_cast<std::uint32_t>(game_.literals.size()),
-                          static_cast<std::uint32_t>(game_.effects.size())});
+    return {};
+  }
+
+  // Order of two instances of one form with their holes left out.
+  int compare_masked(const Instance& x, const Instance& y) const {
+    const Form& form = forms_[x.form];
+    for (std::uint16_t v = 0; v < form.formula->variables.size(); ++v) {
+      if (std::find(form.holes.begin(), form.holes.end(), v) != form.holes.end()) continue;
+      const int difference = int{bindings_[x.binding + v]} - int{bindings_[y.binding + v]};
+      if (difference != 0) return difference;
+    }
+    return 0;
+  }
+
+  // Appends the text of the instance's command.
+  void spell(const Instance& instance, std::string& out) const {
+    const Form& form = forms_[instance.form];
+    const Wording& wording = grammar_.wordings[form.action];
+    Context context;
+    for (std::uint16_t v = 0; v < wording.slots.size(); ++v) {
+      const bool hole = std::find(form.holes.begin(), form.holes.end(), v) != form.holes.end();
+      if (!hole) context.bind(wording.slots[v], bindings_[instance.binding + v]);
+    }
+    Narrator(game_, game_.start_bits.data()).expand(wording.command, context, out);
+  }
+
+  // Cut after the third word, where texts tend to repeat.
+  Status add_command(std::string_view text, Id row,
+                     std::unordered_map<std::string_view, Id, ContainerHash>& pieces) {
+    std::size_t cut = text.find(' ');
+    for (int words = 1; words < 3 && cut != std::string_view::npos; ++words) cut = text.find(' ', cut + 1);
+    cut = std::min(cut, text.size());
+    std::array<Id, 2> both{};
+    for (const std::size_t side : {0, 1}) {
+      const std::string_view piece = side == 0 ? text.substr(0, cut) : text.substr(cut);
+      const auto [found, fresh] = pieces.emplace(piece, static_cast<Id>(game_.pieces.size()));
+      if (fresh) game_.pieces.add(piece);
+      both[side] = found->second;
+    }
+    if (game_.pieces.size() > 60000) return unsupported("more than 60000 different command texts");
+    game_.command_pieces.push_back(both);
+    game_.command_rows.push_back(row);
     return {};
   }
 
   void add_literals(const Form& form, const Binding& binding) {
-    const std::size_t begin = game_.literals.size();
+    const std::size_t begin = game_.codes.size();
     for (std::size_t i = 0; i < form.conjunction->literals.size(); ++i) {
       const Literal& literal = form.conjunction->literals[i];
       if (static_cast<std::int32_t>(i) == form.pivot || !changes(literal)) continue;
@@ -782,9 +872,9 @@ class Grounder {
       const Id number = atom(literal.predicate, args);
       if (number == kNone) continue;  // negative, about a fact that never holds
       const Id code = static_cast<Id>(number * 2 + (literal.positive ? 1 : 0));
-      if (std::find(game_.literals.begin() + static_cast<std::ptrdiff_t>(begin), game_.literals.end(),
-                    code) == game_.literals.end()) {
-        game_.literals.push_back(code);
+      if (std::find(game_.codes.begin() + static_cast<std::ptrdiff_t>(begin), game_.codes.end(), code) ==
+          game_.codes.end()) {
+        game_.codes.push_back(code);
       }
     }
   }
@@ -796,7 +886,7 @@ class Grounder {
       removed.positive = true;
       if (!form.holes.empty() && !effect.change.positive && !effect.conditional &&
           removed == form.conjunction->literals[static_cast<std::size_t>(form.pivot)]) {
-        game_.effects.push_back(kPivotRemoved);
+        game_.codes.push_back(kPivotRemoved);
         continue;
       }
       Args args;
@@ -804,7 +894,7 @@ class Grounder {
       const Id number = atom(effect.change.predicate, args);
       if (number == kNone) continue;  // removes a fact that never holds
       if (effect.conditional && !add_condition(form, binding, effect.condition)) continue;
-      game_.effects.push_back(static_cast<Id>(number * 2 + (effect.change.positive ? 1 : 0)));
+      game_.codes.push_back(static_cast<Id>(number * 2 + (effect.change.positive ? 1 : 0)));
     }
   }
 
@@ -816,8 +906,8 @@ class Grounder {
         exists ? store_.find(static_cast<std::uint16_t>(condition.predicate), args) : -1;
     if (fact < 0) return !condition.positive;
     if (!changes(condition)) return condition.positive;
-    game_.effects.push_back(kOnlyIf);
-    game_.effects.push_back(
+    game_.codes.push_back(kOnlyIf);
+    game_.codes.push_back(
         static_cast<Id>(atom_of_[static_cast<std::size_t>(fact)] * 2 + (condition.positive ? 1 : 0)));
     return true;
   }
@@ -826,9 +916,11 @@ class Grounder {
 
   void index_rows() {
     const std::size_t atoms = game_.atoms.changing;
-    const std::size_t rows = game_.rows.size() - 1;
+    const std::size_t rows = game_.rows.size();
     std::vector<std::uint32_t> count(atoms + 1, 0);
-    for (const Id code : game_.literals) ++count[code / 2];
+    for (const Row& row : game_.rows) {
+      for (const Id code : game_.literals(row)) ++count[code / 2];
+    }
     std::vector<std::int32_t> wide_of(atoms, -1);
     for (std::size_t a = 0; a < atoms; ++a) {
       if (count[a] < kWideDependents) continue;
@@ -842,8 +934,7 @@ class Grounder {
     game_.dependents.resize(game_.dependents_at[atoms]);
     std::vector<std::uint32_t> next(game_.dependents_at.begin(), game_.dependents_at.end());
     for (std::size_t r = 0; r < rows; ++r) {
-      for (std::uint32_t i = game_.rows[r].literals; i < game_.rows[r + 1].literals; ++i) {
-        const Id code = game_.literals[i];
+      for (const Id code : game_.literals(game_.rows[r])) {
         const std::size_t a = code / 2;
         if (wide_of[a] >= 0) {
           Wide& wide = game_.wides[static_cast<std::size_t>(wide_of[a])];
@@ -854,23 +945,12 @@ class Grounder {
       }
     }
     std::size_t slots = 16;
-    while (slots < 2 * game_.command_count()) slots *= 2;
+    while (slots < game_.command_count() * 4 / 3) slots *= 2;
     game_.command_slots.assign(slots, kNone);
     for (std::size_t c = 0; c < game_.command_count(); ++c) {
-      std::size_t at = ContainerHash()(game_.command(c)) & (slots - 1);
+      std::size_t at = ContainerHash()(game_.command(c).text()) & (slots - 1);
       while (game_.command_slots[at] != kNone) at = (at + 1) & (slots - 1);
       game_.command_slots[at] = static_cast<Id>(c);
-    }
-    game_.mutable_atoms.assign((atoms + 63) / 64, 0);
-    for (std::size_t i = 0; i < game_.effects.size(); ++i) {
-      if (game_.effects[i] == kOnlyIf) {
-        ++i;
-      } else if (game_.effects[i] != kPivotRemoved) {
-        game_.mutable_atoms[game_.effects[i] / 128] |= std::uint64_t{1} << (game_.effects[i] / 2 % 64);
-      } else {
-        for (std::size_t a = game_.pivots.first; a < game_.pivots.last; ++a)
-          game_.mutable_atoms[a / 64] |= std::uint64_t{1} << (a % 64);
-      }
     }
   }
 
@@ -880,17 +960,14 @@ class Grounder {
     game_.goal_formula = problem_.goal;
     game_.goal_atoms.assign((game_.atoms.changing + 63U) / 64, 0);
     collecting_goal_ = true;
-    trigger_ = -1;
+    plans_.assign(problem_.goal.cases.size(), {});
     std::vector<Form> forms;
     for (std::size_t c = 0; c < problem_.goal.cases.size(); ++c)
       forms.push_back(make_form(domain_.actions.size(), problem_.goal, c));
     std::swap(forms_, forms);
     for (std::uint32_t f = 0; f < forms_.size(); ++f) {
       if (!forms_[f].possible) continue;
-      Binding binding;
-      binding.fill(kNone);
-      done_.assign(forms_[f].conjunction->literals.size(), false);
-      if (Status status = join(f, binding); !status) return status;
+      if (Status status = match(f, -1, -1); !status) return status;
     }
     std::swap(forms_, forms);
     std::sort(goal_cases_.begin(), goal_cases_.end());
@@ -929,7 +1006,7 @@ class Grounder {
       const Id number = atom_of_[static_cast<std::size_t>(fact)];
       if (number < game_.atoms.changing) game_.start_bits[number / 64] |= std::uint64_t{1} << (number % 64);
     }
-    const std::size_t rows = game_.rows.size() - 1;
+    const std::size_t rows = game_.rows.size();
     game_.start_unmet.assign(rows, 0);
     game_.start_ready.assign(game_.row_words, 0);
     for (std::size_t a = 0; a < game_.atoms.changing; ++a) {
@@ -960,7 +1037,8 @@ class Grounder {
   std::vector<Id> bindings_;
   std::vector<Id> atom_of_;  // by number in store_
   std::int32_t trigger_ = -1, trigger_fact_ = -1;
-  std::vector<bool> done_;
+  std::vector<std::vector<std::optional<Plan>>> plans_;  // by form and trigger + 1
+  const Plan* plan_ = nullptr;                           // of the search under way
   std::size_t work_ = 0;
   bool collecting_goal_ = false;
   std::vector<std::vector<Id>> goal_cases_;

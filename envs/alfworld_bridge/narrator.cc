@@ -33,7 +33,7 @@ bool Narrator::answer_with(const Query& query, std::size_t index, Id atom, Conte
       continue;
     }
     // A new placeholder takes a constant of exactly its type that no other placeholder has.
-    fits = game_.constants[args[i]].type == grammar_.slots[slot].type;
+    fits = game_.types[args[i]] == grammar_.slots[slot].type;
     for (std::uint64_t left = context.bound; left != 0 && fits; left &= left - 1) {
       fits = context.value[static_cast<std::size_t>(__builtin_ctzll(left))] != args[i];
     }
@@ -117,7 +117,7 @@ void Narrator::put_value(const Symbol& symbol, const Context& context, std::stri
       for (const std::uint8_t slot : part.slots) {
         if (!context.has(slot)) continue;
         const Id constant = context.value[slot];
-        out += part.kind == Part::Kind::kId ? game_.constants[constant].id : game_.names[constant];
+        out += part.kind == Part::Kind::kId ? game_.ids[constant] : game_.names[constant];
         break;
       }
     }

@@ -193,7 +193,7 @@ std::optional<std::vector<Id>> find_plan(const TaskView& view, const World& worl
     now.commands(commands);
     for (const Id command : commands) {
       const Id row = game.command_rows[command];
-      if (game.rows[row].effects == game.rows[row + 1U].effects) continue;  // changes nothing
+      if (game.rows[row].effects == 0) continue;  // changes nothing
       next.set_bits(nodes[at].bits);
       next.play(command);
       const Hash128 hash = hash_of(next.bits());

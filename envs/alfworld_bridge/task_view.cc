@@ -91,8 +91,7 @@ void TaskView::find_goal() {
       const std::string& kind = goal.constants[literal.args[1].index];
       const AtomTable::Range range = game_->atoms.range[static_cast<std::size_t>(predicate)];
       for (Id atom = range.first; atom < range.last; ++atom) {
-        if (game_->constants[game_->atoms.args[atom][1]].id == kind)
-          found.push_back(game_->atoms.args[atom][0]);
+        if (game_->ids[game_->atoms.args[atom][1]] == kind) found.push_back(game_->atoms.args[atom][0]);
       }
     }
     std::sort(found.begin(), found.end());
@@ -131,9 +130,8 @@ void TaskView::find_tools() {
   for (Status& status : statuses_) {
     if (!status.required) continue;
     const AtomTable::Range range = game.atoms.range[static_cast<std::size_t>(status.predicate)];
-    for (std::size_t r = 0; r + 1 < game.rows.size(); ++r) {
-      for (std::uint32_t i = game.rows[r].effects; i < game.rows[r + 1].effects; ++i) {
-        const Id code = game.effects[i];
+    for (std::size_t r = 0; r < game.rows.size(); ++r) {
+      for (const Id code : game.effects(game.rows[r])) {
         if (code >= kOnlyIf || code % 2 == 0 || code / 2 < range.first || code / 2 >= range.last) continue;
         if (std::find(objects_.begin(), objects_.end(), game.atoms.args[code / 2][0]) == objects_.end())
           continue;

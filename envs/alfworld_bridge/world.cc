@@ -154,13 +154,14 @@ void World::apply(Id row, Id pivot) {
   std::array<Id, 64> codes{};
   std::vector<Id> more;  // only for actions with very many effects
   std::size_t count = 0;
-  for (std::uint32_t i = game.rows[row].effects, end = game.rows[row + 1U].effects; i < end; ++i) {
-    Id code = game.effects[i];
+  const std::span<const Id> effects = game.effects(game.rows[row]);
+  for (std::size_t i = 0; i < effects.size(); ++i) {
+    Id code = effects[i];
     if (code == kOnlyIf) {
-      const Id condition = game.effects[i + 1];
+      const Id condition = effects[i + 1];
       i += 2;
       if (bit(condition / 2) != (condition % 2 != 0)) continue;
-      code = game.effects[i];
+      code = effects[i];
     }
     if (code == kPivotRemoved) code = static_cast<Id>(pivot * 2);
     if (count < codes.size()) {
@@ -194,8 +195,8 @@ void World::tell(Id row, Id pivot, std::string& text) const {
   const RowForm& form = game.forms[game.rows[row].form];
   const Wording& wording = game.rules->grammar.wordings[form.action];
   Context context;
-  for (std::size_t i = 0; i < wording.slots.size(); ++i)
-    context.bind(wording.slots[i], game.params[game.rows[row].params + i]);
+  const std::span<const Id> params = game.params(game.rows[row]);
+  for (std::size_t i = 0; i < params.size(); ++i) context.bind(wording.slots[i], params[i]);
   for (const RowForm::Hole hole : form.holes)
     context.bind(wording.slots[hole.parameter], game.atoms.args[pivot][hole.argument]);
   Narrator(game, bits_.data()).expand(wording.feedback, context, text);
