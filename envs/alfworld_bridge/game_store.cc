@@ -28,14 +28,14 @@ bool is_known_split(std::string_view name) {
   return std::find(kKnownSplits.begin(), kKnownSplits.end(), name) != kKnownSplits.end();
 }
 
-// The folder of a game as its id: from a known split on, else relative to the root.
+// The folder of a game as its id: from the last known split on, else relative to the root.
 std::string id_of(const std::string& folder) {
   std::vector<std::string> parts;
   for (const std::string_view part : split(folder, '/')) {
     if (!part.empty() && part != ".") parts.emplace_back(part);
   }
-  const auto known = std::find_if(parts.begin(), parts.end(), is_known_split);
-  if (known != parts.end()) parts.erase(parts.begin(), known);
+  const auto known = std::find_if(parts.rbegin(), parts.rend(), is_known_split);
+  if (known != parts.rend()) parts.erase(parts.begin(), known.base() - 1);
   return join(parts, "/");
 }
 
