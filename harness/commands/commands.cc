@@ -23,6 +23,7 @@ const std::vector<Command>& commands() {
       {"alfworld", "checks ALFWorld game files", &run_alfworld},
       {"ratio", "similarity of texts, equal to difflib", &run_ratio},
       {"sokoban", "generates, solves, draws and converts Sokoban levels", &run_sokoban},
+      {"webshop", "imports shops, ranks products, scores purchases, lists goals", &run_webshop},
   };
   return list;
 }

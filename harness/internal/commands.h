@@ -24,5 +24,6 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io);
 Result<int> run_sokoban(const std::vector<std::string>& words, Io& io);
 Result<int> run_alfworld(const std::vector<std::string>& words, Io& io);
 Result<int> run_ratio(const std::vector<std::string>& words, Io& io);
+Result<int> run_webshop(const std::vector<std::string>& words, Io& io);
 
 }  // namespace lodestep::harness
