@@ -1,0 +1,142 @@
+// WebShop's speed and memory on one core.
+//   bench_webshop [catalogue.db]      without it: our own generated shop
+// Inputs: text_rich pages, 15-step walks over 200 goals; 100,000 made-up products for the search. Expected
+// output: one line a figure; the first two lines count the same walks, so their mix is stated.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "envs/factory.h"
+#include "envs/webshop/analyzer.h"
+#include "envs/webshop/sample_shop.h"
+
+namespace {
+
+using namespace lodestep;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// The actions of one walk, drawn once so that the timed loop does nothing but step: every fifth step is a
+// search, the rest opens items, sub-pages and options.
+std::vector<std::string> draw_walk(Environment& env, const std::string& task, Stream dice) {
+  std::vector<std::string> walk;
+  if (!env.reset({"webshop", task, 0}).ok()) return walk;
+  const std::string search = env.admissible_actions().back();
+  for (int t = 0; t < 15; ++t) {
+    std::string action = search;
+    if (t % 5 != 0) {
+      std::vector<std::string> actions = env.admissible_actions();
+      std::erase_if(actions, [](const std::string& a) {
+        return a == "click[buy now]" || a == "click[back to search]" || a == "click[next >]";
+      });
+      if (!actions.empty()) action = actions[dice.below(actions.size())];
+    }
+    env.step(action);
+    walk.push_back(std::move(action));
+  }
+  return walk;
+}
+
+void bench_steps(const EnvFactory& factory) {
+  const std::size_t tasks = std::min<std::size_t>(200, *factory.task_count("train"));
+  std::vector<std::string> ids;
+  std::vector<std::vector<std::string>> walks;
+  const auto env = factory.make();
+  std::size_t searches = 0, steps = 0;
+  for (std::size_t i = 0; i < tasks; ++i) {
+    ids.push_back(*factory.task_id("train", i));
+    walks.push_back(draw_walk(*env, ids.back(), Stream(hash128(ids.back()))));
+    for (const std::string& action : walks.back()) searches += action.starts_with("search") ? 1 : 0;
+    steps += walks.back().size();
+  }
+  std::printf("mix: %zu steps, %.0f %% searches, text_rich\n", steps,
+              100.0 * static_cast<double>(searches) / static_cast<double>(steps));
+  for (const bool keys : {false, true}) {
+    std::size_t done = 0, bytes = 0;
+    const double start = now();
+    while (now() - start < 1.0) {
+      for (std::size_t i = 0; i < tasks; ++i) {
+        (void)env->reset({"webshop", ids[i], 0});
+        for (const std::string& action : walks[i]) {
+          bytes += env->step(action).observation.text.size();
+          if (keys) bytes += env->state_keys().exact.size() + env->true_state_hash().low % 2;
+        }
+        done += walks[i].size();
+      }
+    }
+    std::printf("steps%s: %.0f /s (one core, resets included, %zu bytes a page)\n",
+                keys ? " with keys and hash" : "", static_cast<double>(done) / (now() - start), bytes / done);
+  }
+}
+
+void bench_sessions(const EnvFactory& factory) {
+  const std::size_t count = 10000;
+  const std::size_t tasks = *factory.task_count("train");
+  std::vector<std::unique_ptr<Environment>> sessions;
+  const std::size_t before = resident_bytes();
+  for (std::size_t i = 0; i < count; ++i) {
+    sessions.push_back(factory.make());
+    (void)sessions.back()->reset({"webshop", *factory.task_id("train", i % tasks), 0});
+    sessions.back()->step(sessions.back()->admissible_actions().back());
+  }
+  std::printf("memory: %zu bytes a session (10,000 open, each after a search)\n",
+              (resident_bytes() - before) / count);
+  sessions.clear();
+  const std::size_t level = resident_bytes();
+  const auto env = factory.make();
+  for (std::size_t i = 0; i < 10000; ++i) {
+    (void)env->reset({"webshop", *factory.task_id("train", i % tasks), 0});
+    for (int t = 0; t < 3; ++t) env->step(*env->gold_action());
+  }
+  std::printf("growth: %.1f MB over 10,000 episodes\n",
+              (static_cast<double>(resident_bytes()) - static_cast<double>(level)) / 1e6);
+}
+
+void bench_search() {
+  double start = now();
+  const webshop::Catalogue shop(webshop::make_products(100'000, 1), hash128("bench"));
+  std::printf("catalogue of 100,000 made-up products: built in %.2f s\n", now() - start);
+  std::vector<double> times;
+  for (std::uint32_t i = 0; i < 100'000 && times.size() < 300; i += 97) {
+    if (!shop.products()[i].instruction) continue;
+    start = now();
+    const auto hits = shop.index().search(
+        {webshop::analyze(*shop.products()[i].instruction), 50, shop.products().size()}, shop.asin_ranks());
+    times.push_back((now() - start) * 1e3);
+    if (!hits || hits->empty()) std::printf("no hits for %s\n", shop.products()[i].instruction->c_str());
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("search over 100,000 products: median %.2f ms, 99 %% %.2f ms (instructions as queries)\n",
+              times[times.size() / 2], times[times.size() * 99 / 100]);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const double start = now();
+  const auto factory = open_environment("webshop", {argc > 1 ? argv[1] : "", {}});
+  if (!factory) {
+    std::fprintf(stderr, "%s\n", to_string(factory.error()).c_str());
+    return 1;
+  }
+  std::printf("start: %.1f ms\n", (now() - start) * 1e3);
+  bench_steps(**factory);
+  bench_sessions(**factory);
+  bench_search();
+  return 0;
+}
