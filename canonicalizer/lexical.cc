@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "canonicalizer/action_names.h"
 #include "canonicalizer/guard.h"
 #include "canonicalizer/similarity.h"
 
@@ -29,8 +30,15 @@ std::u32string code_points(std::string_view text) {
   return points;
 }
 
+bool offers_the_same(const PageView& a, const PageView& b) {
+  if (!a.actions || !b.actions) return true;  // not known
+  return hash_of_actions(*a.actions) == hash_of_actions(*b.actions) &&
+         hash_of_named_lines(a) == hash_of_named_lines(b);
+}
+
 // The clusters of the views that may be joined at all: one group, one guard.
 struct Clusters {
+  std::vector<std::size_t> first_views;                                // of the first members, in the batch
   std::vector<TextId> first_members;                                   // in order of creation
   std::vector<Hash128> contents;                                       // of the first members
   std::unordered_map<Hash128, std::size_t, ContainerHash> cluster_of;  // text -> index above
@@ -48,6 +56,8 @@ class LexicalMatcher : public Matcher {
     std::unordered_map<Hash128, Clusters, ContainerHash> parts;  // by group and guard
     std::uint64_t equal_texts = 0;
     bool long_text = false;
+    std::uint64_t joined = 0;
+    std::uint64_t unlike = 0;  // of these, with other actions or other buttons
     for (const std::size_t i : order(batch)) {
       const PageView& view = batch[i];
       const Hash128 guard = guard_hash(settings_.guard, view);
@@ -57,13 +67,27 @@ class LexicalMatcher : public Matcher {
       if (is_new) {
         const std::u32string points = code_points(view.text);
         long_text = long_text || points.size() >= 200;
+        const std::size_t clusters_before = clusters.first_members.size();
         known->second = place(index, clusters, index.add(points), text);
+        if (known->second == clusters_before) {
+          clusters.first_views.push_back(i);
+        } else {
+          const PageView& first = batch[clusters.first_views[known->second]];
+          ++joined;
+          unlike += offers_the_same(view, first) ? 0 : 1;
+        }
       } else {
         ++equal_texts;
       }
       matching.keys[i] = key_of(view, guard, clusters.contents[known->second]);
     }
     matching.cost = {index.compared(), index.avoided() + equal_texts};
+    if (unlike * 20 > joined) {
+      matching.notes.push_back(
+          std::to_string(unlike) + " of " + std::to_string(joined) +
+          " texts joined with another differ from it in their admissible actions or buttons: "
+          "the similarity of whole pages hides what matters here");
+    }
     if (long_text && settings_.metric == Metric::kDifflib && settings_.autojunk == Autojunk::kOn) {
       matching.notes.push_back(
           "texts of 200 characters and more: difflib then looks at rare characters only (autojunk), so small "

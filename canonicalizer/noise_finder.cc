@@ -4,12 +4,12 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "canonicalizer/edit_distance.h"
-#include "canonicalizer/normal_form.h"
 
 namespace lodestep::canonicalizer {
 namespace {
@@ -36,23 +36,6 @@ NoiseFinder::NoiseFinder(const NoiseSettings& settings, const NoiseModel& known)
 }
 
 // ---------------------------------------------------------------- reading
-
-const NoiseFinder::ActionSet& NoiseFinder::action_set(const Hash128& hash,
-                                                      std::span<const std::string> actions) {
-  const auto [known, is_new] = action_sets_.try_emplace(hash);
-  if (is_new) {
-    for (const std::string& action : actions) {
-      known->second.names.insert(hash128(fold_line(action)));
-      const std::size_t open = action.find('[');
-      const std::size_t close = action.rfind(']');
-      if (open != std::string::npos && close != std::string::npos && close > open) {
-        known->second.names.insert(
-            hash128(fold_line(std::string_view(action).substr(open + 1, close - open - 1))));
-      }
-    }
-  }
-  return known->second;
-}
 
 void NoiseFinder::read(std::span<const PageView> batch) {
   std::unordered_map<std::string_view, std::uint32_t, ContainerHash> groups;
@@ -87,12 +70,18 @@ void NoiseFinder::read(std::span<const PageView> batch) {
     Shape entry;
     entry.actions = actions;
     entry.guard = settings_.guard == Guard::kActions ? actions : Hash128{};
-    static const ActionSet kNoActions;
-    const ActionSet& names = page.actions ? action_set(actions, *page.actions) : kNoActions;
+    static const ActionNames kNoNames;
+    const ActionNames* names = &kNoNames;
+    if (page.actions) {
+      const auto known = action_names_.find(actions);
+      names = known != action_names_.end()
+                  ? &known->second
+                  : &action_names_.emplace(actions, ActionNames(*page.actions)).first->second;
+    }
     std::vector<Hash128> protected_lines;
     for (const std::string_view raw : segments_of(page.text)) {
       const SegmentBook::Line& line = book_.line(raw);
-      const bool is_protected = line.plain != kNoSegment && names.names.contains(line.bare);
+      const bool is_protected = line.plain != kNoSegment && names->contains(line.bare);
       const SegmentId id = is_protected ? line.plain : line.segment;
       if (id == kNoSegment) continue;
       entry.lines.push_back(id);
@@ -105,6 +94,7 @@ void NoiseFinder::read(std::span<const PageView> batch) {
   }
   find_first_views();
   find_step_counters();
+  if (settings_.typos == Typos::kOn) mend_typos();
 }
 
 // The views that start an episode: the earliest of their trajectory, at the time at which the group starts.
@@ -186,6 +176,61 @@ void NoiseFinder::find_step_counters() {
   }
 }
 
+// A line seen once that is a line seen more often but for a few letters of words seen nowhere else.
+void NoiseFinder::mend_typos() {
+  constexpr double kShare = 0.08;         // of the letters
+  constexpr std::size_t kActionSets = 4;  // fewer a group: a board, where one letter may be a whole state
+  std::map<std::uint32_t, std::set<Hash128>> action_sets;
+  std::vector<std::uint32_t> seen(book_.size());
+  std::unordered_map<std::uint64_t, std::uint32_t, ContainerHash> words;
+  for (const View& view : views_) {
+    const Shape& shape = shapes_[view.shape];
+    action_sets[view.group].insert(shape.actions);
+    for (const SegmentId line : shape.lines) {
+      if (++seen[line] > 2) continue;
+      for (const std::uint64_t word : book_.features(line)) ++words[word];
+    }
+  }
+  const auto is_rich = [&](const auto& group) { return group.second.size() >= kActionSets; };
+  if (!std::any_of(action_sets.begin(), action_sets.end(), is_rich)) return;
+  typos_mended_ = true;
+  grow();
+  const auto numbers_of = [&](SegmentId line) {
+    std::vector<std::string_view> numbers;
+    const Segment& segment = book_.segment(line);
+    for (const Number& number : segment.numbers) {
+      numbers.push_back(std::string_view(segment.text).substr(number.begin, number.end - number.begin));
+    }
+    return numbers;
+  };
+  const auto is_misspelt = [&](SegmentId line, SegmentId right) {
+    const std::span<const std::uint64_t> known = book_.features(right);
+    const std::span<const std::uint64_t> mine = book_.features(line);
+    return std::all_of(mine.begin(), mine.end(), [&](std::uint64_t word) {
+      return words[word] == 1 || std::binary_search(known.begin(), known.end(), word);
+    });
+  };
+  mended_.assign(book_.size(), kNoSegment);
+  for (SegmentId line = 0; line < seen.size(); ++line) {
+    if (seen[line] != 1) continue;
+    const std::string& text = book_.segment(line).text;
+    auto nearest = static_cast<std::size_t>(kShare * static_cast<double>(text.size())) + 1;
+    for (SegmentId right = 0; right < seen.size(); ++right) {
+      if (seen[right] < 2 || profiles_[right].length + nearest <= text.size() ||
+          text.size() + nearest <= profiles_[right].length) {
+        continue;
+      }
+      if (numbers_of(line) != numbers_of(right) || !is_misspelt(line, right)) continue;
+      const std::size_t distance = edit_distance(text, book_.segment(right).text);
+      const bool tie = distance == nearest && mended_[line] != kNoSegment &&
+                       book_.segment(right).hash < book_.segment(mended_[line]).hash;
+      if (distance >= nearest && !tie) continue;
+      nearest = distance;
+      mended_[line] = right;
+    }
+  }
+}
+
 // ---------------------------------------------------------------- rounds
 
 void NoiseFinder::grow() {
@@ -220,7 +265,8 @@ void NoiseFinder::start_round() {
   const auto lines = static_cast<SegmentId>(effective_.size());
   for (SegmentId id = 0; id < lines; ++id) {
     if (is_masked_[id] || book_.segment(id).text.front() == '\x02') continue;
-    SegmentId now = book_.masked(id, [this](std::uint64_t context) { return is_volatile(context); });
+    const SegmentId written = id < mended_.size() && mended_[id] != kNoSegment ? mended_[id] : id;
+    SegmentId now = book_.masked(written, [this](std::uint64_t context) { return is_volatile(context); });
     if (sort_words_ && book_.segment(now).has_comma) now = book_.words_sorted(now);
     grow();
     if (effective_[id] != now) is_touched_[id] = changed_ = true;

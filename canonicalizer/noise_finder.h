@@ -16,30 +16,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "canonicalizer/guard.h"
+#include "canonicalizer/action_names.h"
 #include "canonicalizer/matcher.h"
 #include "canonicalizer/noise_model.h"
+#include "canonicalizer/noise_settings.h"
 #include "canonicalizer/segments.h"
 
 namespace lodestep::canonicalizer {
-
-enum class LineOrder { kAuto, kKeep, kSorted };
-enum class Witness {
-  kStrict,   // first views of a group; views after the same action in the same state
-  kFirst,    // first views only: for worlds with chance or hidden state
-  kRelaxed,  // also views that agree in action taken, actions and known genuine lines
-};
-
-struct NoiseSettings {
-  Guard guard = Guard::kActions;
-  std::uint32_t min_support = 1;  // noise votes that a verdict of noise needs
-  double ratio = 0.2;             // noise votes per genuine vote that it needs
-  double word_sum = 2;            // the word model's least sum of weights
-  double word_mean = 0.3;         // and mean per feature
-  int rounds = 3;
-  LineOrder order = LineOrder::kAuto;
-  Witness witness = Witness::kStrict;
-};
 
 class NoiseFinder {
  public:
@@ -50,6 +33,7 @@ class NoiseFinder {
   void learn();  // verdicts from the batch and the known model
   std::vector<Hash128> keys();
   void teach(NoiseModel& model);
+  bool typos_mended() const { return typos_mended_; }  // false also where the pages are boards
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;
@@ -80,9 +64,6 @@ class NoiseFinder {
     std::uint32_t gap, shape;  // shape: position among the class's shapes
     SegmentId line;
   };
-  struct ActionSet {
-    std::unordered_set<Hash128, ContainerHash> names;  // actions and the texts in their brackets
-  };
 
   // What decides most questions of is_edit_of without looking at the texts.
   struct Profile {
@@ -91,9 +72,9 @@ class NoiseFinder {
     std::uint32_t length = 0;
   };
 
-  const ActionSet& action_set(const Hash128& hash, std::span<const std::string> actions);
   void find_first_views();
   void find_step_counters();
+  void mend_typos();
 
   void start_round();  // effective lines and shape keys under the present verdicts
   void vote();         // a round's evidence
@@ -120,10 +101,11 @@ class NoiseFinder {
   std::vector<Shape> shapes_;
   std::vector<View> views_;
   std::vector<std::string> groups_;
-  std::unordered_map<Hash128, ActionSet, ContainerHash> action_sets_;
+  std::unordered_map<Hash128, ActionNames, ContainerHash> action_names_;
 
   // By segment; grown together.
   std::vector<SegmentId> effective_;
+  std::vector<SegmentId> mended_;  // the line that a misspelt one stands for; empty without mend_typos
   std::vector<Verdict> verdicts_;
   std::vector<Votes> votes_;
   std::vector<bool> is_masked_;
@@ -138,6 +120,7 @@ class NoiseFinder {
   std::uint32_t row_orders_ = 0, word_orders_ = 0;
   bool sort_rows_ = false, sort_words_ = false;
   bool rows_were_sorted_ = false, words_were_sorted_ = false, started_ = false;
+  bool typos_mended_ = false;
   bool changed_ = false;                                          // something differs from the round before
   std::unordered_map<std::uint64_t, bool, ContainerHash> edits_;  // is_edit_of, by pair
   std::vector<Extra> extras_;

@@ -30,6 +30,11 @@ class RobustMatcher : public Matcher {
       NoiseFinder finder(settings_, loaded_);
       finder.read(batch);
       finder.learn();
+      if (settings_.typos == Typos::kOn && !finder.typos_mended()) {
+        matching.notes.push_back(
+            "typos=on has no effect: with fewer than 4 sets of actions a group, a letter may tell states "
+            "apart");
+      }
       matching.keys = finder.keys();
       finder.teach(learnt_);
       return matching;
@@ -119,6 +124,11 @@ Result<std::unique_ptr<Matcher>> make(const Options& options) {
   settings.witness = witness == "first"     ? Witness::kFirst
                      : witness == "relaxed" ? Witness::kRelaxed
                                             : Witness::kStrict;
+  settings.typos = options.text("typos") == "on" ? Typos::kOn : Typos::kOff;
+  if (settings.typos == Typos::kOn && options.text("scope") != "batch") {
+    return Error{ErrorCode::kInvalidArgument, "typos=on needs scope=batch", "matcher robust",
+                 "a misspelt line is known by the lines of its own batch"};
+  }
   const std::string& scope = options.text("scope");
   return std::unique_ptr<Matcher>(std::make_unique<RobustMatcher>(settings, scope == "stream" ? Scope::kStream
                                                                             : scope == "frozen"
@@ -145,6 +155,7 @@ MatcherKind robust_kind() {
             "auto",
             "of lines in a key: auto ignores it once it was seen to vary",
             {"auto", "keep", "sorted"}},
+           {"typos", "off", "on: lines seen once join a line with a few other letters", {"off", "on"}},
            {"witness", "strict", "which views are taken to show one state", {"strict", "first", "relaxed"}}},
           make};
 }

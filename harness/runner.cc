@@ -82,12 +82,13 @@ class Run {
     halted_ = true;
   }
 
-  // All members of a group must start in one state, or comparing them means nothing.
+  // All members of a group must start in one situation, or comparing them means nothing. The key is asked, not
+  // the hash: each member has chance of its own, which a hash of everything holds.
   Status check_start(std::size_t group, const Situation& start) {
     const std::lock_guard lock(mutex_);
-    std::optional<Hash128>& known = starts_[group];
-    if (!known) known = start.state_hash;
-    if (*known == start.state_hash) return {};
+    std::optional<std::string>& known = starts_[group];
+    if (!known) known = start.keys.exact;
+    if (*known == start.keys.exact) return {};
     return Error{ErrorCode::kInvalidArgument, "the members of a group start in different states",
                  "task " + plan_.tasks[group], "name a task that fixes its start"};
   }
@@ -158,7 +159,7 @@ class Run {
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> halted_{false};
   std::mutex mutex_;
-  std::vector<std::optional<Hash128>> starts_;
+  std::vector<std::optional<std::string>> starts_;
   std::size_t finished_ = 0;
   RunTimes times_;
   Status failure_;

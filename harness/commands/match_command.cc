@@ -211,7 +211,7 @@ Status load_model(canonicalizer::Matcher& matcher, const std::string& path) {
 
 struct BenchWords {
   EnvironmentArgs environment;
-  std::string split, policy = "mixed:0.5", svg;
+  std::string split, policy = "mixed:0.5", svg, embedder;
   std::int64_t groups = 16, group_size = 8, max_steps = 0, seed = 0;
 };
 
@@ -260,8 +260,12 @@ Result<int> run_bench(const BenchWords& words, bool json, Io& io) {
 
   const auto is_noise = [](const OptionSpec& option) { return option.name == "ads"; };
   const bool own_noise = std::any_of(type->options.begin(), type->options.end(), is_noise);
+  std::vector<MatcherChoice> chosen = default_matchers(words.environment.name);
+  if (!words.embedder.empty()) {
+    chosen.push_back({"embedding (endpoint) .99", "embedding", {{"embedder", words.embedder}}});
+  }
   Result<Experiment> experiment = run_match_experiment(
-      recording, default_noise_settings(own_noise), default_matchers(words.environment.name),
+      recording, default_noise_settings(own_noise), chosen,
       [&](const Recording& clean, const Settings& extra) {
         return play_again(clean, words.environment, extra);
       },
@@ -299,6 +303,7 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
       .range(0, 1000000);
   args.option("--policy", bench.policy, "with --bench: who plays");
   args.option("--seed", bench.seed, "with --bench").range(0, INT64_MAX);
+  args.option("--embedder", bench.embedder, "with --bench: URL of an endpoint, for one more matcher");
   args.option("--svg", bench.svg, "with --bench: file for the plot");
   args.option("--matcher", name, join(matchers().names(), ", "));
   args.option("--model", model, "what the matcher has learnt: read where it exists, written at the end");

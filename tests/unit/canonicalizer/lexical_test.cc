@@ -174,6 +174,23 @@ TEST_CASE("order=canonical removes the dependence on the order of the episodes")
   CHECK(joined(clusters("lexical", {}, forth), 0, 1) != joined(clusters("lexical", {}, back), 2, 1));
 }
 
+TEST_CASE("joining pages that offer other things is reported") {
+  const std::string page =
+      "[button] navy [button_]\n[button] olive [button_]\nA woven jacket with a hood, light and warm, "
+      "for men and women, in all weathers, two pockets.";
+  std::string chosen = page;
+  chosen.replace(0, 8, "[clicked button]");
+  Batch batch;
+  batch.add("g", "e", page).actions = batch.actions({"click[navy]", "click[olive]"});
+  batch.add("g", "f", chosen).actions = batch.actions({"click[navy]", "click[olive]"});
+  Result<Matching> matching =
+      (*MatcherRegistry().make("lexical", {{"threshold", "0.9"}}))->match(batch.views);
+  REQUIRE(matching);
+  CHECK(matching->keys[0] == matching->keys[1]);
+  REQUIRE(matching->notes.size() == 1);
+  CHECK(matching->notes[0].starts_with("1 of 1 texts joined with another differ"));
+}
+
 TEST_CASE("thresholds outside [0, 1] are refused") {
   for (const char* threshold : {"1.01", "-0.1", "nan", "much"}) {
     CHECK_FALSE(MatcherRegistry().make("lexical", {{"threshold", threshold}}));

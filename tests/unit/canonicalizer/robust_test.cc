@@ -180,9 +180,37 @@ TEST_CASE("a page whose lines come in any order is one state once that was seen"
   CHECK(agreement(*robust({{"order", "keep"}}), shop.views()).recall < 0.95);
 }
 
+TEST_CASE("typos=on mends misspelt lines of rich pages, and leaves boards alone") {
+  const auto batch_of = [](const std::vector<std::string>& pages, bool rich) {
+    Batch batch;
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      PageView& view = batch.add("g", "e" + std::to_string(i), pages[i]);
+      view.t = 2;
+      view.actions = batch.actions({"open door", "look"});
+    }
+    for (int i = 0; rich && i < 4; ++i) {
+      batch.add("g", "rich", "page " + std::string(static_cast<std::size_t>(i + 1), 'x')).actions =
+          batch.actions({"go " + std::to_string(i)});
+    }
+    return batch;
+  };
+  const std::string line = "The kitchen holds a fridge, a table and two wooden chairs.";
+  const std::vector<std::string> pages{line, line,
+                                       "The kitchen holds a fridgw, a table and two wooden chairs.",
+                                       "The kitchen holds a fridge, a table and two wooden chairs. 2"};
+  const Settings on{{"typos", "on"}};
+  const std::vector<std::uint32_t> mended = clusters("robust", on, batch_of(pages, true));
+  CHECK(mended[2] == mended[0]);
+  CHECK(mended[3] != mended[0]);  // another number is another state
+  CHECK(clusters("robust", {}, batch_of(pages, true))[2] != mended[0]);
+  const std::vector<std::uint32_t> board = clusters("robust", on, batch_of(pages, false));
+  CHECK(board[2] != board[0]);
+}
+
 TEST_CASE("bad options are refused") {
-  for (const Settings& settings : {Settings{{"scope", "all"}}, Settings{{"min_support", "0"}},
-                                   Settings{{"rounds", "x"}}, Settings{{"threshold", "0.9"}}}) {
+  for (const Settings& settings :
+       {Settings{{"scope", "all"}}, Settings{{"min_support", "0"}}, Settings{{"rounds", "x"}},
+        Settings{{"threshold", "0.9"}}, Settings{{"typos", "on"}, {"scope", "stream"}}}) {
     CHECK_FALSE(MatcherRegistry().make("robust", settings));
   }
 }
