@@ -4,7 +4,7 @@
 //   finder.learn();                               // or judge() alone: by what is known already
 //   std::vector<Hash128> keys = finder.keys();
 //   finder.teach(model);                          // adds what the batch taught
-// Threads: one at a time. Reads from `batch` only in read(). docs/canonicalizer.md explains the method.
+// Threads: one at a time. Reads from `batch` only in read(). docs/matchers.md explains the method.
 #pragma once
 
 #include <array>

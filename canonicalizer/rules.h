@@ -1,7 +1,7 @@
 // `rules`: equal text after rewriting by a named set of rules, or by a user's file of them.
 //   registry.make("rules", {{"rules", "alfworld"}});      // default, sokoban, alfworld, webshop, or a file
 //   Result<RuleSet> set = RuleSet::parse("nfc\nspace\nreplace \\d+ left => # left\n", "my.rules");
-// Threads: a RuleSet is immutable; sharing it is safe. docs/canonicalizer.md lists the rules.
+// Threads: a RuleSet is immutable; sharing it is safe. docs/matchers.md lists the rules.
 #pragma once
 
 #include <memory>

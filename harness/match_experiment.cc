@@ -217,7 +217,8 @@ std::vector<MatcherChoice> default_matchers(const std::string& environment) {
           {"lexical .95 (as released)", "lexical", {{"guard", "none"}}},
           {"lexical .99, guard", "lexical", {{"threshold", "0.99"}}},
           {"embedding (hash) .99", "embedding", {}},
-          {"robust", "robust", {}}};
+          {"robust", "robust", {}},
+          {"robust, typos=on", "robust", {{"typos", "on"}}}};
 }
 
 Result<Experiment> run_match_experiment(const Recording& recording, const std::vector<NoiseSetting>& settings,
@@ -363,7 +364,7 @@ std::string experiment_json(const Experiment& experiment) {
 
 std::string experiment_svg(const Experiment& experiment) {
   static constexpr const char* kColours[] = {"#6b7280", "#0891b2", "#dc2626",
-                                             "#ea580c", "#7c3aed", "#16a34a"};
+                                             "#ea580c", "#7c3aed", "#16a34a", "#84cc16", "#be185d"};
   std::vector<std::string> settings;
   std::vector<std::string> matchers;
   for (const ExperimentRow& row : experiment.rows) {
