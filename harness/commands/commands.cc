@@ -12,6 +12,7 @@ const std::vector<Command>& commands() {
       {"tasks", "lists task ids", &run_tasks},
       {"play", "plays an environment at the terminal or over JSON lines", &run_play},
       {"rollout", "runs groups of episodes, recorded and credited", &run_rollout},
+      {"serve", "serves environments over HTTP and WebSocket", &run_serve},
       {"report", "shows a recording", &run_report},
       {"bench", "measures our own speed", &run_bench},
       {"view", "shows a recording in a browser", &run_view},

@@ -13,6 +13,7 @@ Result<int> run_envs(const std::vector<std::string>& words, Io& io);
 Result<int> run_tasks(const std::vector<std::string>& words, Io& io);
 Result<int> run_play(const std::vector<std::string>& words, Io& io);
 Result<int> run_rollout(const std::vector<std::string>& words, Io& io);
+Result<int> run_serve(const std::vector<std::string>& words, Io& io);
 Result<int> run_report(const std::vector<std::string>& words, Io& io);
 Result<int> run_bench(const std::vector<std::string>& words, Io& io);
 Result<int> run_view(const std::vector<std::string>& words, Io& io);

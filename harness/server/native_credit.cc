@@ -1,10 +1,11 @@
-// Advantages over /v1: of a group's recorded steps, under any estimator and matcher.
+// Advantages over /v1, under any estimator and matcher: of a group's recorded steps, and of steps that a client sends.
 #include <rapidjson/document.h>
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,8 @@
 #include "harness/server/groups.h"
 #include "harness/server/internal/json_text.h"
 #include "harness/server/internal/native_parts.h"
+#include "harness/step_matching.h"
+#include "harness/steps_jsonl.h"
 
 namespace lodestep::harness {
 namespace {
@@ -50,10 +53,9 @@ void put(JsonObject& out, const char* name, const std::vector<std::optional<T>>&
   }
 }
 
-std::string diagnostics(const Credited& credited) {
-  const graph::Summary& summary = credited.credit.summary;
+std::string diagnostics(const graph::Summary& summary, const std::vector<std::string>& notes) {
   std::vector<std::string> warnings = summary.warnings;
-  warnings.insert(warnings.end(), credited.notes.begin(), credited.notes.end());
+  warnings.insert(warnings.end(), notes.begin(), notes.end());
   return JsonObject()
       .count("tasks", summary.tasks)
       .count("episodes", summary.episodes)
@@ -118,7 +120,109 @@ HttpResponse group_advantages(const Call& call) {
                                 .text("estimator", request.estimator)
                                 .text("matcher", request.matcher)
                                 .raw("advantages", json_list(rows))
-                                .raw("diagnostics", diagnostics(*credited))
+                                .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes))
+                                .end());
+}
+
+// What a client asks of POST /v1/advantages, in whichever of the three forms.
+struct StepsWish {
+  std::string lines;  // the records, one JSON object a line
+  bool answers_lines = false;
+  std::string estimator = "graphgpo";
+  std::string preset;
+  std::string matcher = "exact";
+  Settings settings;  // of the estimator; "matcher.KEY" of the matcher
+};
+
+std::string setting_text(const rapidjson::Value& value) {
+  return value.IsString() ? std::string(value.GetString(), value.GetStringLength()) : to_json(value);
+}
+
+void append_lines(const rapidjson::Value& records, std::string& lines) {
+  for (const rapidjson::Value& record : records.GetArray()) lines += to_json(record) + "\n";
+}
+
+// JSON array, JSON object with "records", or one JSON object a line.
+std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
+  for (const auto& [key, value] : call.target.query) {
+    if (key == "estimator") {
+      wish.estimator = value;
+    } else if (key == "matcher") {
+      wish.matcher = value;
+    } else if (key == "preset") {
+      wish.preset = value;
+    } else {
+      wish.settings.emplace_back(key, value);
+    }
+  }
+  const std::string_view text = trim(call.request.body);
+  Result<rapidjson::Document> whole = parse_json(text, "request body");
+  const bool is_one_record = whole && whole->IsObject() && !whole->HasMember("records") && whole->HasMember("task");
+  if (!whole || is_one_record) {  // lines; a malformed one is named by the reader below
+    if (!text.starts_with('{')) return native_error(400, "BAD_REQUEST", whole ? "the body must hold records" : error_reason(whole.error()));
+    wish.lines = text;
+    wish.answers_lines = true;
+    return std::nullopt;
+  }
+  if (whole->IsArray()) {
+    append_lines(*whole, wish.lines);
+    return std::nullopt;
+  }
+  Body body(*whole, {"records", "estimator", "matcher", "preset", "options"});
+  wish.estimator = body.text("estimator").value_or(wish.estimator);
+  wish.matcher = body.text("matcher").value_or(wish.matcher);
+  wish.preset = body.text("preset").value_or(wish.preset);
+  const rapidjson::Value* records = body.member("records");
+  if (body.ok() && (records == nullptr || !records->IsArray())) body.refuse("'records' must be a list of steps");
+  if (const rapidjson::Value* options = body.member("options")) {
+    if (!options->IsObject()) body.refuse("'options' must be an object");
+    for (auto option = options->MemberBegin(); body.ok() && option != options->MemberEnd(); ++option) {
+      wish.settings.emplace_back(option->name.GetString(), setting_text(option->value));
+    }
+  }
+  if (!body.ok()) return body.refusal();
+  append_lines(*records, wish.lines);
+  return std::nullopt;
+}
+
+// The same way as `lodestep credit`, by the same functions.
+HttpResponse advantages(const Call& call) {
+  StepsWish wish;
+  if (auto refused = read_wish(call, wish)) return *refused;
+  graph::Request request{.estimator = wish.estimator, .preset = wish.preset};
+  Settings of_matcher;
+  for (const auto& [key, value] : wish.settings) {
+    if (key.starts_with("matcher.")) {
+      of_matcher.emplace_back(key.substr(8), value);
+    } else {
+      request.settings.emplace_back(key.starts_with("estimator.") ? key.substr(10) : key, value);
+    }
+  }
+  const Result<Options> options = graph::resolve_options(request);
+  if (!options) return native_error(options.error());
+  std::istringstream in(wish.lines);
+  std::ostringstream out, err;
+  Io io{in, out, err};
+  const Result<StepFile> steps = read_steps("-", UnknownFields::kRefuse, io);
+  if (!steps) return native_error(steps.error());
+  const Result<StepMatching> matching = match_steps(wish.matcher, of_matcher, *graph::find_estimator(wish.estimator), *options, *steps);
+  if (!matching) return native_error(matching.error());
+  request.matcher = matching->matcher;
+  const Result<graph::Credit> credit = graph::estimate(request, steps->batch);
+  if (!credit) return native_error(credit.error());
+  const std::string lines = credit_lines(*steps, *credit);
+  if (wish.answers_lines) return {200, lines, "application/x-ndjson"};
+  std::string rows = "[";
+  for (const std::string_view line : split(lines, '\n')) {
+    if (line.empty()) continue;
+    if (rows.size() > 1) rows += ',';
+    rows += line;
+  }
+  return json_response(200, JsonObject()
+                                .text("estimator", wish.estimator)
+                                .text("matcher", wish.matcher)
+                                .raw("advantages", rows + "]")
+                                .raw("diagnostics", diagnostics(credit->summary, matching->notes))
                                 .end());
 }
 
@@ -126,6 +230,7 @@ HttpResponse group_advantages(const Call& call) {
 
 std::vector<Route> credit_routes() {
   return {
+      {"POST", "/advantages", &advantages},
       {"GET", "/groups/{id}/advantages", &group_advantages},
   };
 }

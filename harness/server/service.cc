@@ -206,6 +206,10 @@ Result<std::shared_ptr<Session>> Service::fork(const Session& session, const std
   return copy;
 }
 
+void Service::close_all() {
+  pool_.for_each([this](Session& session) { pool_.close(session.id); });
+}
+
 Status Service::self_test() {
   for (const HostedEnvironment& environment : config_.environments) {
     const EnvFactory& factory = *environment.factory;

@@ -56,6 +56,9 @@ class Service {
   // Copies a session: same task, same place, an own id, an own episode id. Not recorded (it has no beginning).
   Result<std::shared_ptr<Session>> fork(const Session& session, const std::string& client);
 
+  // Closes every session; what was running is recorded as abandoned.
+  void close_all();
+
   // Plays one gold episode per environment; fails with the first that does not reach success.
   Status self_test();
   // No recent step of the environment was slow: it may run on a thread that serves sockets.
