@@ -40,7 +40,10 @@ std::optional<HttpRefusal> check_request_line(std::string_view arrived, const Li
   if (target_size > limits.path_bytes) {
     return HttpRefusal{414, "PATH_TOO_LONG", "the path is longer than " + std::to_string(limits.path_bytes) + " bytes (limit path)"};
   }
-  if (end == std::string_view::npos) return std::nullopt;
+  if (end == std::string_view::npos) {
+    if (arrived.size() > limits.header_bytes) return refusal_of(boost::beast::http::error::header_limit);
+    return std::nullopt;
+  }
   if (line.ends_with('\r')) line.remove_suffix(1);
   const std::string_view version = line.substr(line.rfind(' ') == std::string_view::npos ? 0 : line.rfind(' ') + 1);
   if (version.starts_with("HTTP/") && version != "HTTP/1.1" && version != "HTTP/1.0") {

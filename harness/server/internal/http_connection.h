@@ -95,18 +95,18 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
       while (!parser_ && (unread().starts_with("\r\n") || unread().starts_with("\n"))) buffer_.consume(unread()[0] == '\r' ? 2 : 1);
       if (unread().empty() || unread() == "\r") return read();
       if (!parser_) {
+        const std::string_view arrived = unread();
+        if (const std::optional<HttpRefusal> refusal = check_request_line(arrived, shared_.limits)) return refuse(*refusal);
+        if (arrived.find('\n') == std::string_view::npos) return read();
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(shared_.limits.header_bytes));
         parser_->body_limit(shared_.limits.body_bytes);
         parser_->eager(false);
       }
       Error error;
-      const std::string_view line = unread();
-      if (const std::optional<HttpRefusal> refusal = check_request_line(line, shared_.limits)) return refuse(*refusal);
       const std::size_t used = parser_->put(buffer_.data(), error);
-      if (error == boost::beast::http::error::need_more) return read();
-      if (error) return refuse(refusal_of(error));
       buffer_.consume(used);
+      if (error && error != boost::beast::http::error::need_more) return refuse(refusal_of(error));
       if (!parser_->is_header_done()) return read();
       if (const std::optional<HttpRefusal> refusal = check_header(parser_->get().base(), shared_.limits)) return refuse(*refusal);
       state_ = State::kBody;
