@@ -37,6 +37,7 @@ const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> list{
       {"rollout", "the main job: 16 Sokoban levels x 8 episodes, recorded, with credit", &bench_rollout},
       {"environments", "every environment's plain interface: resets and steps with text, actions and keys", &bench_environments},
+      {"server", "steps over WebSocket, group steps, memory of idle sessions", &bench_server},
   };
   return list;
 }

@@ -88,9 +88,10 @@ Result<std::vector<HostedEnvironment>> open_environments(const ServeArgs& args) 
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Result<std::string> data = data_of(args, names[i], names);
     if (!data) return data.error();
-    const Result<std::shared_ptr<const EnvFactory>> factory = open_environment(names[i], {*data, (*settings)[i]});
+    const EnvConfig config{*data, (*settings)[i]};
+    const Result<std::shared_ptr<const EnvFactory>> factory = open_environment(names[i], config);
     if (!factory) return factory.error();
-    HostedEnvironment environment{names[i], types[i]->summary, *factory, types[i]->default_max_steps};
+    HostedEnvironment environment{names[i], types[i]->summary, *factory, types[i]->default_max_steps, false, config};
     if (args.max_steps >= 0) environment.max_steps = static_cast<std::size_t>(args.max_steps);
     for (const auto& [key, value] : (*settings)[i]) {
       if (key == "after_done") environment.plays_on = value == "continue";

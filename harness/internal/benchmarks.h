@@ -28,5 +28,6 @@ const std::vector<Benchmark>& benchmarks();
 
 Result<std::vector<Measure>> bench_rollout();
 Result<std::vector<Measure>> bench_environments();
+Result<std::vector<Measure>> bench_server();
 
 }  // namespace lodestep::harness

@@ -92,13 +92,13 @@ std::optional<HttpResponse> read_query_id(const Call& call, const char* name, st
 
 // ---- sessions ----
 
-Result<std::pair<std::int64_t, std::shared_ptr<Session>>> open_numbered(const Call& call) {
+Result<std::pair<std::int64_t, std::shared_ptr<Session>>> open_numbered(const Call& call, const HostedEnvironment& environment) {
   if (call.service.draining()) return Error{ErrorCode::kUnavailable, "the server is stopping and takes no new environments", "", ""};
   for (int attempt = 0; attempt < 100; ++attempt) {
     const auto number = static_cast<std::int64_t>(random_bits() % 0x7fffffffULL);
     // No step budget: the originals have none, their clients count for themselves.
     Result<std::shared_ptr<Session>> opened =
-        call.service.pool().open({call.environment, call.request.client, 0, pool_id(call.environment, number)});
+        call.service.pool().open({environment, call.request.client, 0, pool_id(environment, number)});
     if (opened) return std::make_pair(number, *opened);
     if (opened.error().code == ErrorCode::kUnavailable) {
       call.service.metrics().count_refusal("capacity");
@@ -143,7 +143,7 @@ HttpResponse close_by(const Call& call, const char* name) {
 HttpResponse greet(const Call&) { return json_response(200, "\"ok\""); }
 
 HttpResponse create_object(const Call& call) {
-  const auto opened = open_numbered(call);
+  const auto opened = open_numbered(call, call.environment);
   if (!opened) return full(opened.error());
   return json_response(200, JsonObject().raw("id", std::to_string(opened->first)).end());
 }
@@ -277,13 +277,17 @@ std::string page_text(const Session& session) { return session.episode.environme
 
 HttpResponse no_shop(std::int64_t id) { return agentgym_error(404, "", unknown(id)); }
 
+// These clients read pages as "[SEP]" text, whatever the server shows others.
 HttpResponse webshop_create(const Call& call) {
-  const auto opened = open_numbered(call);
+  const Result<const HostedEnvironment*> shop = call.service.variant(call.environment, {{"mode", "text"}});
+  if (!shop) return full(shop.error());
+  const auto opened = open_numbered(call, **shop);
   if (!opened) return full(opened.error());
   // As in the original, a new shop is open at once, with any goal.
   const Lease session(opened->second, call.service.pool().clock());
   const Result<StepResult> first = call.service.reset(*session, {}, "");
   if (!first) return full(first.error());
+  session->actions.clear();
   return json_response(200, std::to_string(opened->first));
 }
 
@@ -302,6 +306,7 @@ HttpResponse webshop_reset(const Call& call) {
   }
   const Result<StepResult> first = call.service.reset(*session, choice, "");
   if (!first) return agentgym_error(400, "", reason(first.error()));
+  session->actions.clear();
   return json_response(200, json_list({json_quote(first->observation.text), "null"}));
 }
 
@@ -315,6 +320,7 @@ HttpResponse webshop_step(const Call& call) {
   if (!session) return no_shop(id);
   const Result<StepResult> result = call.service.step(*session, action);
   if (!result) return full(result.error());
+  session->actions.push_back(action);
   return json_response(200, JsonObject()
                                 .text("state", result->observation.text)
                                 .raw("reward", reward_json(result->reward))
@@ -345,14 +351,30 @@ HttpResponse webshop_actions(const Call& call) {
   });
 }
 
+// The page as another mode shows it: the episode is played again in an environment of that mode.
+Result<std::string> shown_as(const Call& call, const Session& session, const char* mode) {
+  const Result<const HostedEnvironment*> shop = call.service.variant(call.environment, {{"mode", mode}});
+  if (!shop) return shop.error();
+  const std::unique_ptr<Environment> environment = (*shop)->factory->make();
+  if (Status status = environment->reset(session.episode.task()); !status) return status.error();
+  for (const std::string& action : session.actions) environment->step(action);
+  return environment->observe().observation.text;
+}
+
 HttpResponse webshop_state(const Call& call) {
-  return show_shop(call, [](const Session& session) {
-    return JsonObject()
-        .raw("url", detail_of(session, "url", "\"\""))
-        .raw("html", detail_of(session, "html", json_quote(page_text(session))))
-        .raw("instruction_text", detail_of(session, "instruction_text", "\"\""))
-        .end();
-  });
+  std::int64_t id = 0;
+  if (auto refused = read_query_id(call, "env_idx", id)) return *refused;
+  const Lease session = find(call, id);
+  if (!session) return no_shop(id);
+  const Result<std::string> url = shown_as(call, *session, "url");
+  if (!url) return full(url.error());
+  const Result<std::string> html = shown_as(call, *session, "html");
+  if (!html) return full(html.error());
+  return json_response(200, JsonObject()
+                                .text("url", *url)
+                                .text("html", *html)
+                                .raw("instruction_text", detail_of(*session, "instruction_text", "\"\""))
+                                .end());
 }
 
 HttpResponse list_numbers(const Call& call) {

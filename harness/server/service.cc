@@ -62,6 +62,23 @@ const HostedEnvironment* Service::find_environment(std::string_view name) const 
   return nullptr;
 }
 
+Result<const HostedEnvironment*> Service::variant(const HostedEnvironment& environment, const Settings& changes) {
+  std::string key = environment.name;
+  for (const auto& [name, value] : changes) key += "\n" + name + "=" + value;
+  const std::lock_guard lock(variants_mutex_);
+  std::unique_ptr<HostedEnvironment>& entry = variants_[key];
+  if (!entry) {
+    EnvConfig config = environment.config;
+    config.settings.insert(config.settings.end(), changes.begin(), changes.end());
+    const Result<std::shared_ptr<const EnvFactory>> factory = open_environment(environment.name, config);
+    if (!factory) return factory.error();
+    entry = std::make_unique<HostedEnvironment>(environment);
+    entry->factory = *factory;
+    entry->config = std::move(config);
+  }
+  return static_cast<const HostedEnvironment*>(entry.get());
+}
+
 Result<Task> Service::choose_task(const HostedEnvironment& environment, const TaskChoice& choice) {
   const EnvFactory& factory = *environment.factory;
   Task task;

@@ -5,11 +5,11 @@
 // Threads: safe; reset and step want a session whose lease the caller holds.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "harness/recorder.h"
@@ -39,6 +39,9 @@ class Service {
   const Limits& limits() const { return config_.limits; }
   const HostedEnvironment* find_environment(std::string_view name) const;
   const HostedEnvironment& default_environment() const { return config_.environments.front(); }
+  // The same environment and data under other settings, for dialects whose clients expect them; opened once,
+  // at the first call.
+  Result<const HostedEnvironment*> variant(const HostedEnvironment& environment, const Settings& changes);
   SessionPool& pool() { return pool_; }
   GroupTable& groups() { return *groups_; }
   Metrics& metrics() { return metrics_; }
@@ -82,6 +85,8 @@ class Service {
   std::unique_ptr<Recordings> recordings_;
   std::atomic<bool> draining_{false};
   std::atomic<int> slow_steps_{0};  // counts down with every quick step after a slow one
+  std::mutex variants_mutex_;
+  std::map<std::string, std::unique_ptr<HostedEnvironment>> variants_;
   mutable std::mutex ready_mutex_;
   std::string unready_reason_ = "the start-up self-test has not run yet";
 };

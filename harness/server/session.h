@@ -26,6 +26,7 @@ struct HostedEnvironment {
   std::shared_ptr<const EnvFactory> factory;
   std::size_t max_steps = 0;  // step budget of a session that names none
   bool plays_on = false;
+  EnvConfig config = {};  // what it was opened with, for variants
 };
 
 // How a client names the task of an episode. Nothing given: chance decides.
@@ -54,6 +55,7 @@ struct Session {
   std::uint64_t step_id = 0;  // last request id of this episode
   std::string step_reply;     // and what it was answered
   std::string label;          // a dialect's own note, such as the number of the game
+  std::vector<std::string> actions;  // of the episode, where a dialect must show it in another form
   std::unique_ptr<EpisodeRecord> record;  // the latest episode, kept for a recorder or for its group
   bool record_stored = false;             // the recorder has it
   bool closed = false;

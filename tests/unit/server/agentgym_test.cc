@@ -1,8 +1,9 @@
-// The AgentGym dialect without sockets: the id-based games. The other two need their environments' data.
+// The AgentGym dialect without sockets: its three families of clients.
 #include <catch2/catch.hpp>
 
 #include <string>
 
+#include "base/text.h"
 #include "tests/unit/server/support.h"
 
 namespace lodestep::harness {
@@ -30,6 +31,70 @@ TEST_CASE("an id-based game is created, played, scored and closed") {
   REQUIRE(server.post("/agentgym/dummy/close", body("")).body == "true");
   REQUIRE(server.post("/agentgym/dummy/close", body("")).body == "false");
   REQUIRE(at(server.post("/agentgym/dummy/step", body(R"(,"action":"right")")).body, "error") != "");
+}
+
+TEST_CASE("a shop is opened at once, and the same session number is the same goal everywhere") {
+  TestServer server;
+  TestServer other;
+  const auto opened = [](TestServer& s) { return s.post("/agentgym/webshop/create", "").body; };
+  const std::string a = opened(server);
+  const std::string b = opened(server);
+  const std::string c = opened(other);
+  REQUIRE(json(a).IsInt());
+  const auto reset = [](TestServer& s, const std::string& id, const std::string& number) {
+    return s.post("/agentgym/webshop/reset", "{\"env_idx\":" + id + ",\"session_id\":" + number + "}").body;
+  };
+  const std::string page = reset(server, a, "3");
+  REQUIRE(at(page, "0").starts_with("WebShop [SEP] Instruction: [SEP] "));
+  REQUIRE(at(page, "0").ends_with(" [SEP] Search"));
+  REQUIRE(at(page, "1") == "null");
+  REQUIRE(reset(server, b, "3") == page);
+  REQUIRE(reset(other, c, "3") == page);
+  REQUIRE(json(server.get("/agentgym/webshop/observation?env_idx=" + a).body).GetString() == at(page, "0"));
+  const std::string actions = server.get("/agentgym/webshop/available_actions?env_idx=" + a).body;
+  REQUIRE(actions == R"({"has_search_bar":true,"clickables":["search"]})");
+  const std::string step = server.post("/agentgym/webshop/step", "{\"env_idx\":" + a + R"(,"action":"search[red]"})").body;
+  for (const char* member : {"state", "reward", "done", "info"}) REQUIRE(json(step).HasMember(member));
+  const std::string state = server.get("/agentgym/webshop/state?env_idx=" + a).body;
+  REQUIRE(at(state, "url").find("http") == 0);
+  REQUIRE(at(state, "html").find("<") != std::string::npos);
+  REQUIRE(at(state, "instruction_text") != "");
+  REQUIRE(at(server.post("/agentgym/webshop/step", "{\"env_idx\":" + a + R"(,"action":"nonsense"})").body, "state") == at(step, "state"));
+  REQUIRE(server.get("/agentgym/webshop/").body == "\"ok\"");
+  REQUIRE(json(server.get("/agentgym/webshop/list_envs").body).Size() == 2);
+  REQUIRE(server.post("/agentgym/webshop/close", "{\"env_idx\":" + a + "}").body == "true");
+  REQUIRE(server.post("/agentgym/webshop/step", "{\"env_idx\":" + a + R"(,"action":"x"})").status == 404);
+}
+
+TEST_CASE("a household game shows its texts as these clients know them") {
+  TestServer server;
+  const std::string id = at(server.post("/agentgym/alfworld/create", "").body, "id");
+  const auto body = [&](const std::string& rest) { return "{\"id\":" + id + rest + "}"; };
+  REQUIRE(at(server.post("/agentgym/alfworld/step", body(R"(,"action":"look")")).body, "error") != "");
+  REQUIRE(at(server.post("/agentgym/alfworld/reset", body(R"(,"game":0,"world_type":"Other")")).body, "error") != "");
+  REQUIRE(at(server.post("/agentgym/alfworld/reset", body(R"(,"game":100000,"world_type":"Text")")).body, "error") != "");
+  const std::string first = server.post("/agentgym/alfworld/reset", body(R"(,"game":0,"world_type":"Text")")).body;
+  const std::string text = at(first, "observation");
+  REQUIRE(text.find("Welcome") == std::string::npos);
+  REQUIRE(text.find("\n\n") == std::string::npos);
+  REQUIRE(text.substr(text.rfind('\n') + 1).starts_with("Your task is to: "));
+  REQUIRE(at(first, "task_type").find('/') != std::string::npos);
+  REQUIRE(at(first, "id") == id);
+  REQUIRE(json(first)["available_actions"].Size() > 0);
+  const std::string nothing = server.post("/agentgym/alfworld/step", body(R"(,"action":"dance")")).body;
+  REQUIRE(at(nothing, "observation") == "Nothing happens.");
+  REQUIRE(at(nothing, "reward") == "0.0");
+  for (const rapidjson::Value& action : json(first)["available_actions"].GetArray()) {
+    const std::string word = action.GetString();
+    if (!word.starts_with("go to ")) continue;
+    const std::string step = server.post("/agentgym/alfworld/step", body(",\"action\":\"" + word + "\"")).body;
+    REQUIRE_FALSE(at(step, "observation").starts_with("You arrive at loc "));
+    break;
+  }
+  const std::string detail = server.get("/agentgym/alfworld/detail?id=" + id).body;
+  for (const char* member : {"world_type", "game", "observation", "available_actions", "done", "reward", "deleted"}) REQUIRE(json(detail).HasMember(member));
+  REQUIRE(server.post("/agentgym/alfworld/reset", body(R"(,"game":0)")).status == 422);
+  REQUIRE(server.post("/agentgym/alfworld/close", body("")).body == "true");
 }
 
 TEST_CASE("bodies that cannot be read are 422 with a JSON object") {

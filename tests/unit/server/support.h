@@ -20,7 +20,7 @@ inline HostedEnvironment hosted(const std::string& name) {
 
 struct TestServer {
   explicit TestServer(Limits limits = {}, Recorder* recorder = nullptr, std::vector<std::string> tokens = {})
-      : service({{hosted("dummy"), hosted("sokoban")}, limits, recorder, 0, "test"}, clock), application(service, std::move(tokens)) {}
+      : service({{hosted("dummy"), hosted("sokoban"), hosted("webshop"), hosted("alfworld")}, limits, recorder, 0, "test"}, clock), application(service, std::move(tokens)) {}
 
   HttpResponse get(const std::string& target) { return application.handle({"GET", target, ""}); }
   HttpResponse post(const std::string& target, const std::string& body) { return application.handle({"POST", target, body}); }
