@@ -531,7 +531,7 @@ HttpResponse show_limits(const Call& call) {
   put("keep_alive", limits.keep_alive_seconds, "seconds");
   put("ping", limits.ping_seconds, "seconds");
   put("write", limits.write_seconds, "seconds");
-  put("step_time", limits.step_seconds, "seconds");
+  put("step_time", limits.step_seconds, "seconds; a step that takes longer is logged, not cut");
   return json_response(200, out.end());
 }
 

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "base/rng.h"
+#include "base/text.h"
 #include "harness/runner.h"
 #include "harness/server/groups.h"
+#include "harness/server/internal/log.h"
 
 namespace lodestep::harness {
 namespace {
@@ -47,6 +49,7 @@ Service::Service(ServiceConfig config, const Clock& clock)
   pool_.on_close([this](Session& session) {
     // A failure to write is reported by the next step that ends an episode; closing never fails.
     (void)store_record(session, EpisodeStatus::kAbandoned, false).ok();
+    if (logs(LogLevel::kDebug)) log_event(LogLevel::kDebug, "session_closed", {{"session", session.id}, {"client", session.client}});
   });
   metrics_.set_gauge("lodestep_sessions", "open sessions", [this] { return static_cast<double>(pool_.size()); });
   metrics_.set_gauge("lodestep_groups", "open groups", [this] { return static_cast<double>(groups_->size()); });
@@ -123,6 +126,10 @@ Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, co
   session.step_reply.clear();
   metrics_.count_reset(session.environment.name);
   begin_record(session);
+  if (logs(LogLevel::kDebug)) {
+    log_event(LogLevel::kDebug, "episode_started", {{"session", session.id}, {"episode", session.episode_id},
+                                                    {"env", session.environment.name}, {"task", task->id}, {"client", session.client}});
+  }
   return session.episode.environment().observe();
 }
 
@@ -178,6 +185,7 @@ Result<StepResult> Service::step(Session& session, std::string_view action) {
   if (!was_over && episode.ended()) {
     metrics_.count_episode(session.environment.name, episode.truncated() ? "truncated" : outcome_name(result.outcome));
     if (Status stored = store_record(session, EpisodeStatus::kFinished, true); !stored) {
+      log_event(LogLevel::kError, "recording_failed", {{"session", session.id}, {"what", to_string(stored.error())}});
       set_ready("the recording failed: " + to_string(stored.error()));
       return stored.error();
     }
@@ -187,6 +195,10 @@ Result<StepResult> Service::step(Session& session, std::string_view action) {
 
 void Service::time_step(const Session& session, double seconds) {
   metrics_.count_step(session.environment.name, seconds);
+  if (seconds > static_cast<double>(limits().step_seconds)) {
+    log_event(LogLevel::kWarning, "late_step", {{"session", session.id}, {"episode", session.episode_id},
+                                                {"env", session.environment.name}, {"seconds", json_number(seconds)}});
+  }
   if (seconds > kQuickStepSeconds) {
     slow_steps_ = kQuickAgainAfter;
   } else if (slow_steps_.load(std::memory_order_relaxed) > 0) {

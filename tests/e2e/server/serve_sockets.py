@@ -309,6 +309,40 @@ def test_a_thousand_sessions_and_what_they_leave(program):
         assert b"lodestep_sessions 0" in Raw(s.port).send("GET /metrics HTTP/1.0\r\n\r\n").reply()[2]
 
 
+def test_rounds_of_create_play_close_or_abandon_leave_nothing(program):
+    with Server(program, "--env", "dummy", "--session-timeout", "1", "--max-sessions", "3000") as s:
+        raw = Raw(s.port)
+
+        def call(method, path, body=b""):
+            raw.send(f"{method} {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+            status, _, content = raw.reply()
+            assert status in (200, 201), (status, content)
+            return json.loads(content)
+
+        def rounds(count):
+            for i in range(count):
+                id = call("POST", "/v1/sessions", b'{"env":"dummy","index":2}')["session_id"]
+                call("POST", f"/v1/sessions/{id}/reset")
+                call("POST", f"/v1/sessions/{id}/step", b'{"action":"right","step_id":1}')
+                if i % 10:
+                    assert call("DELETE", f"/v1/sessions/{id}")["closed"]
+                    assert call("DELETE", f"/v1/sessions/{id}")["closed"]
+
+        def open_sessions():
+            page = Raw(s.port).send("GET /metrics HTTP/1.0\r\n\r\n").reply()[2].decode()
+            return int(next(line for line in page.splitlines() if line.startswith("lodestep_sessions ")).split()[1])
+
+        rounds(1000)
+        time.sleep(3)
+        assert open_sessions() == 0
+        files, threads, memory = s.files(), s.status("Threads"), s.status("VmRSS")
+        rounds(4000)
+        time.sleep(3)
+        assert open_sessions() == 0
+        assert s.files() <= files and s.status("Threads") == threads
+        assert s.status("VmRSS") < memory * 1.2 + 10000, (s.status("VmRSS"), memory)
+
+
 def test_idle_sessions_are_swept(program):
     with Server(program, "--env", "dummy", "--session-timeout", "1", "--max-sessions", "1") as s:
         id = ask(s.port, "POST", "/v1/sessions", {"env": "dummy"})[1]["session_id"]
