@@ -207,11 +207,21 @@ std::string encode_utf8(std::u32string_view points) {
 
 std::string json_quote(std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out = "\"";
-  out.reserve(text.size() + 2);
+  std::string out;
+  out.reserve(text.size() + text.size() / 8 + 8);
+  out += '"';
+  std::size_t copied = 0;  // what stands as it is goes over in long pieces
   for (std::size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\') {
+      ++at;
+      continue;
+    }
     const std::size_t start = at;
     const std::optional<char32_t> point = next_point(text, at);
+    if (point && *point >= 0x80) continue;
+    out += text.substr(copied, start - copied);
+    copied = at;
     if (!point) {
       append_utf8(out, 0xfffd);
     } else if (*point == '"' || *point == '\\') {
@@ -223,14 +233,13 @@ std::string json_quote(std::string_view text) {
       out += "\\r";
     } else if (*point == '\t') {
       out += "\\t";
-    } else if (*point < 0x20 || *point == 0x7f) {
+    } else {
       out += "\\u00";
       out += kDigits[*point >> 4];
       out += kDigits[*point & 15];
-    } else {
-      out += text.substr(start, at - start);
     }
   }
+  out += text.substr(copied);
   return out += '"';
 }
 

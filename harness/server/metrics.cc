@@ -51,9 +51,12 @@ class CounterTable {
 
 struct Metrics::Impl {
   prometheus::Registry registry;
-  CounterTable resets{registry, "lodestep_resets_total", "episodes started", {"env"}};
-  CounterTable steps{registry, "lodestep_steps_total", "steps played", {"env"}};
-  CounterTable step_seconds{registry, "lodestep_step_seconds_total", "seconds spent in steps", {"env"}};
+  prometheus::Family<prometheus::Counter>& resets =
+      prometheus::BuildCounter().Name("lodestep_resets_total").Help("episodes started").Register(registry);
+  prometheus::Family<prometheus::Counter>& steps =
+      prometheus::BuildCounter().Name("lodestep_steps_total").Help("steps played").Register(registry);
+  prometheus::Family<prometheus::Counter>& step_seconds =
+      prometheus::BuildCounter().Name("lodestep_step_seconds_total").Help("seconds spent in steps").Register(registry);
   CounterTable episodes{registry, "lodestep_episodes_total", "episodes ended", {"env", "end"}};
   CounterTable requests{registry, "lodestep_http_requests_total", "HTTP requests answered", {"dialect", "status"}};
   CounterTable refusals{registry, "lodestep_refusals_total", "requests refused by a limit", {"reason"}};
@@ -63,16 +66,26 @@ struct Metrics::Impl {
   };
   std::mutex mutex;
   std::vector<Reading> readings;
+  std::map<std::string, std::unique_ptr<EnvironmentCounters>> environments;
 };
+
+namespace {
+
+// Brings a Prometheus counter up to a value that only grows.
+void raise(prometheus::Counter& counter, double value) { counter.Increment(value - counter.Value()); }
+
+}  // namespace
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
-void Metrics::count_reset(const std::string& environment) { impl_->resets.add(environment); }
-void Metrics::count_step(const std::string& environment, double seconds) {
-  impl_->steps.add(environment);
-  impl_->step_seconds.add(environment, {}, seconds);
+EnvironmentCounters& Metrics::of(const std::string& environment) {
+  const std::lock_guard lock(impl_->mutex);
+  std::unique_ptr<EnvironmentCounters>& counters = impl_->environments[environment];
+  if (!counters) counters = std::make_unique<EnvironmentCounters>();
+  return *counters;
 }
+
 void Metrics::count_episode(const std::string& environment, const char* end) { impl_->episodes.add(environment, end); }
 void Metrics::count_request(const std::string& dialect, int status) {
   impl_->requests.add(dialect, std::to_string(status));
@@ -88,6 +101,11 @@ void Metrics::set_gauge(const std::string& name, const std::string& help, std::f
 std::string Metrics::text() {
   {
     const std::lock_guard lock(impl_->mutex);
+    for (const auto& [name, counters] : impl_->environments) {
+      raise(impl_->resets.Add({{"env", name}}), static_cast<double>(counters->resets));
+      raise(impl_->steps.Add({{"env", name}}), static_cast<double>(counters->steps));
+      raise(impl_->step_seconds.Add({{"env", name}}), static_cast<double>(counters->nanoseconds) / 1e9);
+    }
     for (const Impl::Reading& reading : impl_->readings) reading.gauge->Set(reading.value());
   }
   return prometheus::TextSerializer().Serialize(impl_->registry.Collect());

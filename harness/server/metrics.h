@@ -1,13 +1,20 @@
 // Counters of the server, written in the Prometheus text format.
-//   metrics.count_step("sokoban", seconds);  std::string page = metrics.text();
+//   metrics.of("sokoban").steps += 1;  std::string page = metrics.text();
 // Threads: safe. prometheus-cpp does the work, behind this header.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 namespace lodestep::harness {
+
+// The counters of one environment, found once.
+struct EnvironmentCounters {
+  std::atomic<std::uint64_t> resets{0}, steps{0}, nanoseconds{0};
+};
 
 class Metrics {
  public:
@@ -16,8 +23,7 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  void count_reset(const std::string& environment);
-  void count_step(const std::string& environment, double seconds);
+  EnvironmentCounters& of(const std::string& environment);  // made at the first call; lives as long as this
   void count_episode(const std::string& environment, const char* end);  // success, failure, truncated, abandoned
   void count_request(const std::string& dialect, int status);           // HTTP
   void count_refusal(const char* reason);                               // capacity, unauthorized, ...

@@ -153,7 +153,7 @@ std::string native_result(const Session& session, const StepResult& result) {
                          .boolean("terminated", result.done())
                          .boolean("truncated", session.episode.truncated())
                          .boolean("action_valid", result.action_valid)
-                         .text("state_key", session.episode.environment().state_keys().exact)
+                         .text("state_key", shown_situation(session).state_key)
                          .end()
                          .substr(1);
 }

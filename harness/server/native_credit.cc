@@ -157,7 +157,7 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
   }
   const std::string_view text = trim(call.request.body);
   Result<rapidjson::Document> whole = parse_json(text, "request body");
-  const bool is_one_record = whole && whole->IsObject() && !whole->HasMember("records") && whole->HasMember("task");
+  const bool is_one_record = whole && whole->IsObject() && whole->HasMember("task") && whole->HasMember("episode");
   if (!whole || is_one_record) {  // lines; a malformed one is named by the reader below
     if (!text.starts_with('{')) return native_error(400, "BAD_REQUEST", whole ? "the body must hold records" : error_reason(whole.error()));
     wish.lines = text;
@@ -168,12 +168,12 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
     append_lines(*whole, wish.lines);
     return std::nullopt;
   }
-  Body body(*whole, {"records", "estimator", "matcher", "preset", "options"});
+  Body body(*whole, {"records", "steps", "estimator", "matcher", "preset", "options"});
   wish.estimator = body.text("estimator").value_or(wish.estimator);
   wish.matcher = body.text("matcher").value_or(wish.matcher);
   wish.preset = body.text("preset").value_or(wish.preset);
-  const rapidjson::Value* records = body.member("records");
-  if (body.ok() && (records == nullptr || !records->IsArray())) body.refuse("'records' must be a list of steps");
+  const rapidjson::Value* records = body.member(body.member("steps") != nullptr ? "steps" : "records");
+  if (body.ok() && (records == nullptr || !records->IsArray())) body.refuse("'records' (or 'steps') must be a list");
   if (const rapidjson::Value* options = body.member("options")) {
     if (!options->IsObject()) body.refuse("'options' must be an object");
     for (auto option = options->MemberBegin(); body.ok() && option != options->MemberEnd(); ++option) {

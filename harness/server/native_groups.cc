@@ -24,10 +24,10 @@ constexpr std::uint64_t kMaxWhole = ~std::uint64_t{0};
 class Columns {
  public:
   void add(const Session& session, const StepResult& result) {
-    const Environment& environment = session.episode.environment();
+    const Shown shown = shown_situation(session);
     append(observations_, json_quote(result.observation.text));
-    append(actions_, json_array(environment.admissible_actions()));
-    append(keys_, json_quote(environment.state_keys().exact));
+    append(actions_, json_array(shown.actions));
+    append(keys_, json_quote(shown.state_key));
     append(rewards_, reward_json(result.reward));
     append(dones_, flag(is_done(session, result)));
     append(terminated_, flag(result.done()));

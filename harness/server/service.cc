@@ -124,7 +124,8 @@ Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, co
   session.last_reward = 0;
   session.step_id = 0;
   session.step_reply.clear();
-  metrics_.count_reset(session.environment.name);
+  if (session.counters == nullptr) session.counters = &metrics_.of(session.environment.name);
+  ++session.counters->resets;
   begin_record(session);
   if (logs(LogLevel::kDebug)) {
     log_event(LogLevel::kDebug, "episode_started", {{"session", session.id}, {"episode", session.episode_id},
@@ -193,8 +194,10 @@ Result<StepResult> Service::step(Session& session, std::string_view action) {
   return result;
 }
 
-void Service::time_step(const Session& session, double seconds) {
-  metrics_.count_step(session.environment.name, seconds);
+void Service::time_step(Session& session, double seconds) {
+  if (session.counters == nullptr) session.counters = &metrics_.of(session.environment.name);  // forked or restored
+  session.counters->steps.fetch_add(1, std::memory_order_relaxed);
+  session.counters->nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
   if (seconds > static_cast<double>(limits().step_seconds)) {
     log_event(LogLevel::kWarning, "late_step", {{"session", session.id}, {"episode", session.episode_id},
                                                 {"env", session.environment.name}, {"seconds", json_number(seconds)}});

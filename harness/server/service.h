@@ -75,7 +75,7 @@ class Service {
   struct Recordings;
   void begin_record(Session& session);
   Status store_record(Session& session, EpisodeStatus status, bool durable);
-  void time_step(const Session& session, double seconds);
+  void time_step(Session& session, double seconds);
 
   ServiceConfig config_;
   Metrics metrics_;

@@ -37,6 +37,8 @@ struct TaskChoice {
   std::string task_id;                 // wins over split and index
 };
 
+struct EnvironmentCounters;
+
 struct Session {
   Session(std::string session_id, const HostedEnvironment& hosted, std::size_t max_steps, std::string client_name);
 
@@ -54,6 +56,7 @@ struct Session {
   double last_reward = 0;
   std::uint64_t step_id = 0;  // last request id of this episode
   std::string step_reply;     // and what it was answered
+  EnvironmentCounters* counters = nullptr;  // of its environment, set by the first reset
   std::string label;          // a dialect's own note, such as the number of the game
   std::vector<std::string> actions;  // of the episode, where a dialect must show it in another form
   std::unique_ptr<EpisodeRecord> record;  // the latest episode, kept for a recorder or for its group

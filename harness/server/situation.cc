@@ -24,13 +24,20 @@ std::string details_json(const Details& details) {
   return out + "}";
 }
 
+Shown shown_situation(const Session& session) {
+  if (session.record) return {session.record->last.admissible, session.record->last.keys.exact};
+  const Environment& environment = session.episode.environment();
+  return {environment.admissible_actions(), environment.state_keys().exact};
+}
+
 std::string result_json(const Session& session, const StepResult& result) {
   const Environment& environment = session.episode.environment();
   const bool truncated = session.episode.truncated();
+  const Shown shown = shown_situation(session);
   JsonObject observation;
   observation.text("text", result.observation.text)
-      .raw("available_actions", json_array(environment.admissible_actions()))
-      .text("state_key", environment.state_keys().exact)
+      .raw("available_actions", json_array(shown.actions))
+      .text("state_key", shown.state_key)
       .boolean("terminated", result.done())
       .boolean("truncated", truncated);
   if (result.observation.image) observation.raw("image", image_json(*result.observation.image));

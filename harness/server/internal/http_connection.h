@@ -99,6 +99,7 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
         if (const std::optional<HttpRefusal> refusal = check_request_line(arrived, shared_.limits)) return refuse(*refusal);
         if (arrived.find('\n') == std::string_view::npos) return read();
         parser_.emplace();
+        header_bytes_ = 0;
         parser_->header_limit(static_cast<std::uint32_t>(shared_.limits.header_bytes));
         parser_->body_limit(shared_.limits.body_bytes);
         parser_->eager(false);
@@ -106,6 +107,10 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
       Error error;
       const std::size_t used = parser_->put(buffer_.data(), error);
       buffer_.consume(used);
+      // The parser's own limit holds for the part that it has not taken yet.
+      header_bytes_ += used;
+      const std::size_t so_far = header_bytes_ + (parser_->is_header_done() ? 0 : unread().size());
+      if (so_far > shared_.limits.header_bytes) return refuse(refusal_of(boost::beast::http::error::header_limit));
       if (error && error != boost::beast::http::error::need_more) return refuse(refusal_of(error));
       if (!parser_->is_header_done()) return read();
       if (const std::optional<HttpRefusal> refusal = check_header(parser_->get().base(), shared_.limits)) return refuse(*refusal);
@@ -235,6 +240,7 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
   const std::string client_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
+  std::size_t header_bytes_ = 0;  // taken by the parser, of the running request
   HttpRequest request_;
   std::string request_id_;
   std::string output_;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "envs/environment.h"
 #include "harness/server/session.h"
@@ -15,6 +16,13 @@ bool is_done(const Session& session, const StepResult& result);
 
 // {"observation":{"text","available_actions","state_key","terminated","truncated"},"reward","done","metadata":{...}}
 std::string result_json(const Session& session, const StepResult& result);
+
+// The session's present situation; taken from its record where that has it already.
+struct Shown {
+  std::vector<std::string> actions;
+  std::string state_key;
+};
+Shown shown_situation(const Session& session);
 
 // A finite number in Python's form, "0.0" rather than "0": clients of the originals expect a float.
 std::string reward_json(double reward);

@@ -192,15 +192,20 @@ def test_a_client_that_does_not_read_costs_bounded_memory(s):
     socket = WebSocket(s.port)
     socket.ask(RESET)
     socket.socket.settimeout(3)
-    message = json.dumps({"type": "step", "data": {"command": "x" * 60000}}).encode()
+    text = json.dumps({"type": "step", "data": {"command": "left"}}).encode()
+    many = (bytes([0x81, 0x80 | len(text)]) + bytes(4) + text) * 10000
     before = s.status("VmRSS")
+    blocked = False
     try:
-        for _ in range(4000):  # 240 MB of requests, if all were read
-            socket.frame(1, message)
+        for _ in range(200):  # two million requests, if all were read
+            socket.send(many)
     except TimeoutError:
-        pass
+        blocked = True
+    assert blocked, "the server went on reading"
     assert s.status("VmRSS") - before < 80000
     assert ask(s.port, "GET", "/health")[0] == 200
+    # When the client reads again, every request it got through is answered.
+    assert socket.hear()["type"] == "observation"
     socket.close()
 
 
@@ -258,7 +263,7 @@ def test_stop_is_graceful(program):
             idle = Raw(s.port)
             s.process.send_signal(how)
             assert socket.close_code() == 1001
-            socket.frame(8, struct.pack(">H", 1001))
+            socket.frame(8, struct.pack(">H", 1001)).close()
             assert idle.closed()
             assert s.process.wait(timeout=15) == status
 
@@ -339,7 +344,7 @@ def test_rounds_of_create_play_close_or_abandon_leave_nothing(program):
         rounds(4000)
         time.sleep(3)
         assert open_sessions() == 0
-        assert s.files() <= files and s.status("Threads") == threads
+        assert s.files() <= files and s.status("Threads") <= threads, (s.files(), files, s.status("Threads"), threads)
         assert s.status("VmRSS") < memory * 1.2 + 10000, (s.status("VmRSS"), memory)
 
 

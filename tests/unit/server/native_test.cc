@@ -194,6 +194,30 @@ TEST_CASE("sessions that name a group are credited together") {
   REQUIRE(json(credit.body)["advantages"].Size() == 2);
 }
 
+TEST_CASE("advantages of steps recorded elsewhere, in three forms") {
+  TestServer server;
+  const std::string a = R"({"task":"u","episode":"a","t":0,"state":"s","reward":1})";
+  const std::string b = R"({"task":"u","episode":"b","t":0,"state":"s","reward":0})";
+  const HttpResponse lines = server.post("/v1/advantages?estimator=grpo", a + "\n" + b + "\n");
+  CAPTURE(lines.body);
+  REQUIRE(lines.status == 200);
+  REQUIRE(lines.content_type == "application/x-ndjson");
+  const std::string first = lines.body.substr(0, lines.body.find('\n'));
+  REQUIRE(json(first)["advantage"].GetDouble() > 0);
+  const std::string list = server.post("/v1/advantages?estimator=grpo", "[" + a + "," + b + "]").body;
+  REQUIRE(at(list, "advantages.0") == first);
+  for (const char* name : {"records", "steps"}) {
+    const std::string object = server.post("/v1/advantages", std::string("{\"") + name + "\":[" + a + "," + b +
+                                                                 R"(],"estimator":"grpo","options":{"norm_by_std":false}})").body;
+    REQUIRE(json(object)["advantages"][0]["advantage"].GetDouble() == 0.5);
+    REQUIRE(at(object, "diagnostics.episodes") == "2");
+  }
+  for (const char* bad : {"", "[]x", "{}", R"({"records":3})", R"([{"task":"u"}])", R"({"records":[],"estimator":"none"})"}) {
+    CAPTURE(bad);
+    REQUIRE(server.post("/v1/advantages", bad).status == 400);
+  }
+}
+
 TEST_CASE("lists, limits and the OpenAPI document") {
   TestServer server;
   REQUIRE(at(server.get("/v1/envs").body, "envs.0.name") == "dummy");
