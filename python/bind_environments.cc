@@ -120,10 +120,15 @@ void bind_values(nb::module_& module) {
       .def_ro("exact", &StateKeys::exact)
       .def_ro("relevant", &StateKeys::relevant)
       .def_ro("stage", &StateKeys::stage)
-      .def("__eq__",
-           [](const StateKeys& a, const StateKeys& b) {
-             return a.exact == b.exact && a.relevant == b.relevant && a.stage == b.stage;
-           })
+      .def(
+          "__eq__",
+          [](const StateKeys& a, nb::handle other) {
+            if (!nb::isinstance<StateKeys>(other)) return false;
+            const auto& b = nb::cast<const StateKeys&>(other);
+            return a.exact == b.exact && a.relevant == b.relevant && a.stage == b.stage;
+          },
+          nb::sig("def __eq__(self, other: object) -> bool"))
+      .def("__hash__", [](const StateKeys& keys) { return nb::hash(text_of(keys.exact)); })
       .def("__repr__", [](const StateKeys& keys) { return "StateKeys(exact='" + keys.exact + "')"; });
   nb::class_<StepView>(module, "Step", "What an agent sees after reset, step or observe.")
       .def_prop_ro("observation", [](const StepView& view) { return text_of(view.result.observation.text); })

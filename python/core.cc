@@ -86,6 +86,8 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_recordings(module);
   bind_credit(module);
+  bind_prompts(module);
+  bind_sokoban(module);
   module.def("run_program", run_program, nb::arg("words"),
              "Runs the command line program with these words in this process; returns its exit status.");
 }

@@ -26,7 +26,7 @@ from lodestep import _core
 from lodestep.environments import Batch, Factory, environments, open_environment
 from lodestep.errors import InvalidArgument, Unsupported
 
-__all__ = ["AnyText", "LodestepEnv", "LodestepVectorEnv", "env_id"]
+__all__ = ["AnyText", "LodestepEnv", "LodestepVectorEnv", "SokobanBoards", "env_id"]
 
 _PRINTABLE = "".join(map(chr, range(32, 127))) + "\n"
 _SPELLING = {"alfworld": "ALFWorld", "webshop": "WebShop"}
@@ -384,6 +384,105 @@ class LodestepVectorEnv(VectorEnv[Any, Any, Any]):
                 "valid": bool(self.core.valid[i]),
                 "won": bool(self.core.success[i]),
             }
+
+
+class SokobanBoards(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Sokoban for fast learners: planes (4, rows, columns) of walls, targets, boxes and player, actions 0 (nothing) to
+    4 (up, down, left, right), stepped in place by native threads. `tasks` are ids of the environment's task lists;
+    `seed` orders them. Member i of a reset plays task `infos["task_index"][i]` of `self.tasks`."""
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(
+        self,
+        tasks: Sequence[str] | None = None,
+        data: str | os.PathLike[str] = "",
+        *,
+        num_envs: int = 1,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        split: str | None = None,
+        max_tasks: int = 1024,
+        max_steps: int = 120,
+        rewards: str = "gym",
+        copy: bool = True,
+        threads: int = 0,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        factory = open_environment("sokoban", data, **settings)
+        if tasks is None:
+            listed = split or factory.splits[0]
+            tasks = [factory.task_id(listed, i) for i in range(min(max_tasks, factory.task_count(listed)))]
+        self.tasks = tuple(tasks)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
+        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = None
+        self.num_envs = num_envs
+        self.copy = copy
+        env, levels = factory.make(), []
+        for task in self.tasks:
+            env.reset(task, seed=0)
+            levels.append(env.state_keys().exact.split(":", 1)[1])  # the position itself, rows joined by '/'
+        self.core = _core.Boards(levels, num_envs, max_steps, self.autoreset_mode.name.lower(), rewards, threads)
+        shape = self.core.planes.shape[1:]
+        self.single_observation_space = gymnasium.spaces.Box(0, 1, shape, np.uint8)
+        self.single_action_space = gymnasium.spaces.Discrete(5)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._order = np.random.default_rng(0)
+        self._ended = np.zeros(num_envs, np.bool_)
+
+    def _next_levels(self, members: np.ndarray) -> None:
+        """Each member's next reset draws its level from this environment's own stream."""
+        for member, level in zip(members, self._order.integers(len(self.tasks), size=len(members))):
+            self.core.set_next(int(member), int(level))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        if seed is not None:
+            self._order = np.random.default_rng(seed)
+        mask = (options or {}).get("reset_mask")
+        if mask is None:
+            self._next_levels(np.arange(self.num_envs))
+            self.core.reset()
+            self._ended[:] = False
+        else:
+            members = np.flatnonzero(mask)
+            for member, level in zip(members, self._order.integers(len(self.tasks), size=len(members))):
+                self.core.reset_board(int(member), int(level))
+            self._ended[members] = False
+        self._next_levels(np.arange(self.num_envs))
+        return self._seen(), {"task_index": self._levels()}
+
+    def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        resetting = self._ended.copy()
+        if self.autoreset_mode is AutoresetMode.DISABLED and resetting.any():
+            member = int(np.flatnonzero(resetting)[0])
+            raise gymnasium.error.ResetNeeded(f"board {member} has ended; reset it first")
+        self.core.step(np.ascontiguousarray(actions, np.uint8))
+        terminated = self.core.terminated.astype(np.bool_)
+        truncated = self.core.truncated.astype(np.bool_)
+        ended = terminated | truncated
+        infos: dict[str, Any] = {"task_index": self._levels()}
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            self._next_levels(np.flatnonzero(ended))
+            if ended.any():
+                final = np.full(self.num_envs, None, object)
+                for member in np.flatnonzero(ended):
+                    final[member] = self.core.final_planes[member].copy()
+                infos.update(final_obs=final, _final_obs=ended.copy())
+        else:
+            self._next_levels(np.flatnonzero(resetting))
+            infos["autoreset"] = resetting
+            self._ended = ended
+        return self._seen(), self.core.rewards.astype(np.float64), terminated, truncated, infos
+
+    def _levels(self) -> np.ndarray:
+        return np.array([self.core.level_of(i) for i in range(self.num_envs)])
+
+    def _seen(self) -> np.ndarray:
+        return self.core.planes.copy() if self.copy else self.core.planes
 
 
 def _register() -> None:

@@ -130,5 +130,5 @@ def rollout(
             parts.append(_core.read_recording(path))
         for actor, _ in idle:
             ray.kill(actor)
-    path = None if out is None else os.fspath(out)
-    return Recording(_core.merge_recordings(parts, info, path), path=path)
+    target = None if out is None else os.fspath(out)
+    return Recording(_core.merge_recordings(parts, info, target), path=target)

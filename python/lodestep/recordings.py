@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lodestep import _core
 from lodestep._core import Factory, Turn
@@ -87,7 +87,7 @@ class Recording:
 
     def summary(self) -> dict[str, Any]:
         """What the run came to: success rate with its interval, returns, lengths, node reuse and so on."""
-        return _core.summary(self._core)
+        return cast("dict[str, Any]", _core.summary(self._core))
 
     def __str__(self) -> str:
         return _core.summary_text(self._core)
@@ -154,4 +154,5 @@ def rollout(
     info = run_info(factory, policy, run_seed, group_size, budget, chosen)
     plan = _core.RolloutPlan(chosen, group_size, budget, run_seed, threads)
     path = None if out is None else os.fspath(out)
-    return Recording(*_core.rollout(factory, plan, policy, info, path), path=path)
+    core, seconds = _core.rollout(factory, plan, policy, info, path)
+    return Recording(core, seconds, path)

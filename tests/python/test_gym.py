@@ -217,3 +217,58 @@ def test_spaces_survive_pickling() -> None:
     space = lodestep.gym.AnyText(100, ["up", "down"])
     assert pickle.loads(pickle.dumps(space)) == space
     assert space.sample() in ("up", "down") and space.contains("推") and not space.contains("x" * 101)
+
+
+@pytest.mark.skipif("sokoban" not in [row["name"] for row in lodestep.environments()], reason="sokoban is not registered")
+@pytest.mark.parametrize("mode", ["next_step", "same_step", "disabled"])
+def test_boards_play_like_the_environment(mode: str) -> None:
+    n = 12
+    envs = lodestep.gym.SokobanBoards(num_envs=n, autoreset_mode=mode, max_tasks=40, max_steps=9, threads=3)
+    factory = lodestep.open_environment("sokoban", actions="verl")
+    marks = ("#",), ("O", "√", "S"), ("X", "√"), ("P", "S")
+
+    def planes(text: str) -> np.ndarray:
+        cells = [[cell.strip() for cell in line.split("\t")] for line in text.split("\n")]
+        return np.array([[[cell in mark for cell in row] for row in cells] for mark in marks], np.uint8)
+
+    observation, infos = envs.reset(seed=4)
+    assert observation in envs.observation_space
+    twins = [factory.make(9) for _ in range(n)]
+
+    def start(member: int) -> np.ndarray:
+        return planes(twins[member].reset(envs.tasks[infos["task_index"][member]], seed=0).observation)
+
+    for i in range(n):
+        assert np.array_equal(observation[i], start(i))
+    rng = np.random.default_rng(0)
+    ended, ends = np.zeros(n, bool), 0
+    for _ in range(60):
+        actions = rng.integers(0, 5, size=n)
+        if mode == "disabled" and ended.any():
+            with pytest.raises(gymnasium.error.ResetNeeded):
+                envs.step(actions)
+            observation, infos = envs.reset(options={"reset_mask": ended})
+            for i in np.flatnonzero(ended):
+                assert np.array_equal(observation[i], start(i))
+        observation, rewards, terminated, truncated, infos = envs.step(actions)
+        for i in range(n):
+            if mode == "next_step" and ended[i]:
+                assert infos["autoreset"][i] and rewards[i] == 0 and not terminated[i] and not truncated[i]
+                assert np.array_equal(observation[i], start(i))
+                continue
+            step = twins[i].step(str(actions[i]))
+            assert (step.terminated, step.truncated) == (terminated[i], truncated[i])
+            assert rewards[i] == pytest.approx(step.reward)
+            over = mode == "same_step" and step.done
+            assert np.array_equal(infos["final_obs"][i] if over else observation[i], planes(step.observation))
+            if over:
+                assert np.array_equal(observation[i], start(i))
+        ended = terminated | truncated
+        ends += ended.sum()
+    assert ends > n
+    with pytest.raises(lodestep.InvalidArgument, match="actions are 0"):
+        envs.reset(seed=1)
+        envs.step(np.full(n, 5))
+    views = lodestep.gym.SokobanBoards(num_envs=2, copy=False, max_tasks=3)
+    first, _ = views.reset(seed=0)
+    assert first.base is not None and not first.flags.writeable

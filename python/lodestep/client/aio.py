@@ -177,7 +177,7 @@ class AsyncSession:
 class AsyncGroups:
     """As Groups, awaited."""
 
-    def __init__(self, client: AsyncClient, opened: Mapping[str, Any]) -> None:
+    def __init__(self, client: AsyncClient, opened: dict[str, Any]) -> None:
         self._client = client
         self.id: str = opened["group_set_id"]
         self.tasks: list[str] = [group["task"] for group in opened["groups"]]

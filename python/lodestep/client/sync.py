@@ -142,7 +142,7 @@ class Session:
 class Groups:
     """Groups of sessions that are stepped together: tasks x members, task after task."""
 
-    def __init__(self, client: Client, opened: Mapping[str, Any]) -> None:
+    def __init__(self, client: Client, opened: dict[str, Any]) -> None:
         self._client = client
         self.id: str = opened["group_set_id"]
         self.tasks: list[str] = [group["task"] for group in opened["groups"]]

@@ -1,1 +1,9 @@
-"""For verl-agent: environment managers with its interface, and its credit functions computed by the core."""
+"""For verl-agent: environment managers with its interface, and its credit functions computed by the core.
+
+    envs, val_envs = lodestep.verl_agent.make_envs(config)
+    from lodestep.verl_agent import core_gigpo, core_graph, core_hgpo
+"""
+
+from lodestep.verl_agent.managers import ANCHORS, EnvironmentManager, make_envs
+
+__all__ = ["ANCHORS", "EnvironmentManager", "make_envs"]

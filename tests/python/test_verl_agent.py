@@ -1,0 +1,188 @@
+"""verl-agent's environment managers: interface, groups, prompts, anchors, success."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import golden
+import numpy as np
+import pytest
+
+import lodestep
+from lodestep.prompts import LATER_TURNS, Prompter, read_templates
+from lodestep.verl_agent import EnvironmentManager, make_envs
+from lodestep.verl_agent.views import goal_of, shown_actions, shown_observation
+
+NAMES = [row["name"] for row in lodestep.environments()]
+needs_sokoban = pytest.mark.skipif("sokoban" not in NAMES, reason="sokoban is not registered in this build")
+
+
+def reply(action: str) -> str:
+    return f"<think>so</think><action>{action}</action>"
+
+
+def manager(factory: lodestep.Factory, **keywords) -> EnvironmentManager:
+    return EnvironmentManager(factory, **{"groups": 3, "group_size": 4, "max_steps": 6, **keywords})
+
+
+def test_the_interface(factory: lodestep.Factory) -> None:
+    envs = manager(factory)
+    observation, infos = envs.reset(kwargs=None)
+    assert set(observation) == {"text", "image", "anchor"}
+    assert len(observation["text"]) == len(observation["anchor"]) == len(infos) == 12
+    assert all(float(info["won"]) == 0 and "is_action_valid" not in info for info in infos)
+    for first in range(0, 12, 4):  # a group shares its task and start
+        assert len({info["task"] for info in infos[first : first + 4]}) == 1
+        assert len(set(observation["anchor"][first : first + 4])) == 1
+    for t in range(8):  # finished members are stepped too
+        observation, rewards, dones, infos = envs.step([reply("nonsense")] * 12)
+        assert rewards.shape == dones.shape == (12,) and rewards.dtype == np.float32 and dones.dtype == np.bool_
+        assert all(info["is_action_valid"] for info in infos)
+        assert dones.all() == (t >= 5)
+    assert not any(info["won"] for info in infos) and all(info["truncated"] for info in infos)
+    envs.close()
+
+
+def test_resets_move_on_and_seeds_decide(factory: lodestep.Factory) -> None:
+    def tasks(seed: int) -> list[list[str]]:
+        envs = manager(factory, seed=seed, group_size=1)
+        return [[info["task"] for info in envs.reset()[1]] for _ in range(3)]
+
+    assert tasks(0) == tasks(0)
+    assert tasks(0) != tasks(1)
+    assert len({tuple(row) for row in tasks(0)}) > 1
+    ids = list(lodestep.tasks(factory)[:3])
+    assert [info["task"] for info in manager(factory, group_size=1).reset({"tasks": ids})[1]] == ids
+
+
+def test_counts_that_do_not_fit_are_told_before_anything_is_played(factory: lodestep.Factory) -> None:
+    envs = manager(factory)
+    envs.reset()
+    with pytest.raises(lodestep.InvalidArgument, match="11 replies for 12 environments"):
+        envs.step([reply("x")] * 11)
+    assert envs.envs.steps.tolist() == [0] * 12
+    with pytest.raises(lodestep.InvalidArgument, match="2 tasks for 3 groups"):
+        envs.reset({"tasks": list(lodestep.tasks(factory)[:2])})
+    with pytest.raises(lodestep.InvalidArgument, match="known: text"):
+        manager(factory, anchor="picture")
+
+
+def test_a_gold_player_wins_and_success_is_read_at_the_last_active_step(factory: lodestep.Factory) -> None:
+    envs = manager(factory, groups=2, group_size=2, max_steps=60)
+    envs.reset()
+    total_infos, rows, finished = [[] for _ in range(4)], [[] for _ in range(4)], np.zeros(4, bool)
+    score = np.zeros(4)
+    for _ in range(60):
+        gold = envs.envs.gold_actions()
+        # member 0 idles: it must not win
+        replies = [reply("nonsense" if i == 0 else action or "x") for i, action in enumerate(gold)]
+        _, rewards, dones, infos = envs.step(replies)
+        score += np.where(finished, 0, rewards)
+        for i in range(4):
+            total_infos[i].append(infos[i])
+            rows[i].append({"active_masks": not finished[i]})
+        finished |= dones
+        if finished.all():
+            break
+    found = envs.success_evaluator(total_infos=total_infos, total_batch_list=rows)
+    assert found["success_rate"].tolist() == [0, 1, 1, 1]
+    assert (score[1:] > score[0]).all()
+
+
+def test_anchors(factory: lodestep.Factory) -> None:
+    by_anchor = {a: manager(factory, anchor=a).reset()[0]["anchor"] for a in ("text", "text+actions", "exact", "relevant")}
+    for anchors in by_anchor.values():
+        assert all(isinstance(anchor, str) and anchor for anchor in anchors)
+    assert by_anchor["text+actions"][0].startswith(by_anchor["text"][0])
+
+
+def test_history_is_in_the_prompt(factory: lodestep.Factory) -> None:
+    envs = manager(factory, history_length=2)
+    first, _ = envs.reset()
+    assert first["anchor"][0] in first["text"][0] or "\t" in first["anchor"][0]
+    for action in ("alpha", "beta", "gamma"):
+        observation, _, _, _ = envs.step([reply(action)] * 12)
+    shown = observation["text"][0]
+    assert "Action 1:" not in shown and "Action 2:" in shown and "Action 3:" in shown
+    none = manager(factory, history_length=0)
+    none.reset()
+    observation, _, _, _ = none.step([reply("alpha")] * 12)
+    assert "Action 1:" not in observation["text"][0]
+
+
+@needs_sokoban
+def test_make_envs_reads_the_trainers_configuration() -> None:
+    def node(**values):
+        return SimpleNamespace(**values)
+
+    mapping = {
+        "env": {"env_name": "Sokoban", "seed": 5, "max_steps": 7, "history_length": 1, "rollout": {"n": 3},
+                "sokoban": {"dim_room": [7, 6], "num_boxes": 2, "search_depth": 40}},
+        "data": {"train_batch_size": 2, "val_batch_size": 5},
+    }  # fmt: skip
+    objects = node(
+        env=node(env_name="sokoban", seed=5, max_steps=7, history_length=1, rollout=node(n=3),
+                 sokoban=node(dim_room=[7, 6], num_boxes=2, search_depth=40)),
+        data=node(train_batch_size=2, val_batch_size=5),
+    )  # fmt: skip
+    for config in (mapping, objects):
+        envs, val_envs = make_envs(config)
+        assert (envs.groups, envs.group_size, envs.seed) == (2, 3, 5)
+        assert (val_envs.groups, val_envs.group_size, val_envs.seed) == (5, 1, 1005)
+        assert envs.split != val_envs.split
+        observation, infos = envs.reset()
+        assert infos[0]["task"].startswith("gen/7x6/b2/")
+        assert not {info["task"] for info in infos} & {info["task"] for info in val_envs.reset()[1]}
+    with pytest.raises(lodestep.NotFound, match="did you mean 'sokoban'"):
+        make_envs({**mapping, "env": {"env_name": "sokban"}})
+
+
+@needs_sokoban
+def test_sokoban_replies_are_read_as_in_the_original() -> None:
+    prompter = Prompter("sokoban")
+    assert prompter.answer("<think>.</think><action>go down then up</action>") == ("up", True)
+    assert prompter.answer("<action>left</action>") == ("left", False)
+    assert prompter.answer("no tags")[1] is False
+    assert prompter.answer("cut \ud83d")[1] is False
+
+
+def test_household_replies_are_read_as_in_the_original() -> None:
+    prompter = Prompter("alfworld")
+    for row in golden.lines("alfworld/projection.jsonl"):
+        assert prompter.answer(row["reply"]) == (row["action"], bool(row["valid"])), row["reply"]
+
+
+def test_pages_of_the_shop() -> None:
+    details = {"available_actions": {"has_search_bar": True, "clickables": ["search"]}, "instruction_text": "buy it"}
+    assert shown_actions(details, ["x"]) == ["search[<your query>]", "click[search]"]
+    assert shown_actions({}, ["x"]) == ["x"]
+    assert goal_of(details) == "buy it" and goal_of({}) == ""
+    page = "WebShop [SEP] Instruction: [SEP] buy it [SEP] Search"
+    assert shown_observation(page, "buy it") == "'Search'"
+    assert shown_observation("You see a desk.", "buy it") == "You see a desk."
+
+
+def test_template_files(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "dummy.txt").write_text(f"A {{current_observation}}\n{LATER_TURNS}\nB {{step_count}}")
+    prompter = Prompter("dummy", prompt_templates=tmp_path / "own")
+    assert prompter.prompt("t", "here", ["a"]) == "A here"
+    assert prompter.prompt("t", "here", ["a"], [("o", "a")]) == "B 1"
+    theirs = tmp_path / "agent_system" / "environments" / "prompts"
+    theirs.mkdir(parents=True)
+    (theirs / "sokoban.py").write_text(
+        'raise SystemExit("must not be run")\n'
+        'SOKOBAN_TEMPLATE_NO_HIS = """\nFirst {current_observation} {{x}}\n"""\nSOKOBAN_TEMPLATE = """\nThen {action_history}\n"""\n'
+    )
+    prompter = Prompter("sokoban", prompt_templates=tmp_path)
+    assert prompter.prompt("", "board", []) == "\nFirst board {x}\n"
+    assert prompter.prompt("", "board", [], [("old", "up")]) == "\nThen [Observation 1: 'old', Action 1: 'Up']\n"
+    with pytest.raises(lodestep.NotFound, match="webshop.txt or webshop.py"):
+        read_templates(tmp_path, "webshop")
+    (theirs / "webshop.py").write_text('WEBSHOP_TEMPLATE = "x"\n')
+    with pytest.raises(lodestep.NotFound, match="WEBSHOP_TEMPLATE_NO_HIS"):
+        read_templates(tmp_path, "webshop")
+    (tmp_path / "own" / "dummy.txt").write_text("first\n{nonsense}")
+    with pytest.raises(lodestep.Error, match=r"(?s)nonsense.*dummy.txt"):
+        Prompter("dummy", prompt_templates=tmp_path / "own")
