@@ -9,14 +9,20 @@
 namespace lodestep::canonicalizer {
 
 ActionNames::ActionNames(std::span<const std::string> actions) {
+  names_.reserve(2 * actions.size());
   for (const std::string& action : actions) {
-    names_.insert(hash128(fold_line(action)));
+    names_.push_back(hash128(fold_line(action)));
     const std::size_t open = action.find('[');
     const std::size_t close = action.rfind(']');
     if (open != std::string::npos && close != std::string::npos && close > open) {
-      names_.insert(hash128(fold_line(std::string_view(action).substr(open + 1, close - open - 1))));
+      names_.push_back(hash128(fold_line(std::string_view(action).substr(open + 1, close - open - 1))));
     }
   }
+  std::sort(names_.begin(), names_.end());
+}
+
+bool ActionNames::contains(const Hash128& folded_line) const {
+  return std::binary_search(names_.begin(), names_.end(), folded_line);
 }
 
 Hash128 hash_of_named_lines(const PageView& view) {

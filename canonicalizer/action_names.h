@@ -6,7 +6,7 @@
 
 #include <span>
 #include <string>
-#include <unordered_set>
+#include <vector>
 
 #include "base/hash.h"
 #include "canonicalizer/matcher.h"
@@ -18,10 +18,10 @@ class ActionNames {
   ActionNames() = default;
   explicit ActionNames(std::span<const std::string> actions);
   // Whether the hash is that of an action, or of the text in its brackets, in folded form.
-  bool contains(const Hash128& folded_line) const { return names_.contains(folded_line); }
+  bool contains(const Hash128& folded_line) const;
 
  private:
-  std::unordered_set<Hash128, ContainerHash> names_;
+  std::vector<Hash128> names_;  // sorted
 };
 
 // Of the lines that name an action, with their marks, in any order; equal for pages that offer and show as

@@ -73,6 +73,21 @@ std::string collapse_space(std::string_view text) {
   return out;
 }
 
-std::string fold_line(std::string_view text) { return collapse_space(fold_case(text)); }
+std::string fold_line(std::string_view text) {
+  if (!is_ascii(text)) return collapse_space(fold_case(text));
+  std::string out;
+  out.reserve(text.size());
+  bool space = false;
+  for (const char c : text) {
+    if (c <= ' ' && is_python_space(static_cast<unsigned char>(c))) {
+      space = true;
+      continue;
+    }
+    if (space && !out.empty()) out.push_back(' ');
+    space = false;
+    out.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c);
+  }
+  return out;
+}
 
 }  // namespace lodestep::canonicalizer
