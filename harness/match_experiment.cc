@@ -195,6 +195,7 @@ std::vector<NoiseSetting> default_noise_settings(bool environment_has_noise) {
          {"counter", "timestamp", "banner", "mixed", "reorder", "hard", "unique", "typos"}) {
       settings.push_back({noise, {}, own("0.6", "1", noise)});
     }
+    settings.push_back({"mixed without typos (0.6, 3)", {PageNoise::kMixed, 0.6, 3}});
     settings.push_back({"numbers", {PageNoise::kNumbers, 1, 1}});
     return settings;
   }
