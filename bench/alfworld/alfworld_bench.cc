@@ -1,9 +1,13 @@
 // Speed and memory of the native ALFWorld engine.
 //   bench_alfworld [GAME.tw-pddl | DATA_ROOT] [GAMES]
 // Without a path it plays the embedded household games. Prints one line a measurement, each with its
-// unit, in processor time of one core.
+// unit, in processor time of one core. LODESTEP_PYTHON names an interpreter with textworld and alfworld: then
+// the original is timed beside it.
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -11,6 +15,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "envs/alfworld_bridge/alfworld_env.h"
+#include "envs/alfworld_bridge/bridge/python_worker.h"
 #include "envs/alfworld_bridge/game_store.h"
 
 namespace {
@@ -157,7 +162,31 @@ int run(int argc, char** argv) {
   }
   line("steps through Environment (copies)", static_cast<double>(plain_steps) / seconds_since(start),
        "steps/s");
-  return 0;
+
+  // The original beside it, where an interpreter that has its packages is named. It runs in a process of its
+  // own, so this is elapsed time.
+  const char* python = std::getenv("LODESTEP_PYTHON");
+  if (python == nullptr) return 0;
+  Result<std::unique_ptr<PythonWorker>> original = PythonWorker::start(python, 300);
+  if (!original) {
+    std::fprintf(stderr, "%s\n", to_string(original.error()).c_str());
+    return 1;
+  }
+  const std::string path = (std::filesystem::temp_directory_path() / "lodestep_bench.tw-pddl").string();
+  std::ofstream(path, std::ios::binary) << files[0];
+  const auto wall = [] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  };
+  const double reset_at = wall();
+  Result<PythonReply> reply = (*original)->reset(path);
+  line("the original: reset", (wall() - reset_at) * 1e6, "us");
+  const double steps_at = wall();
+  const int original_steps = 20;
+  for (int i = 0; i < original_steps && reply; ++i)
+    reply = (*original)->step(reply->admissible[dice.below(reply->admissible.size())]);
+  line("the original: steps", original_steps / (wall() - steps_at), "steps/s");
+  std::remove(path.c_str());
+  return reply ? 0 : 1;
 }
 
 }  // namespace

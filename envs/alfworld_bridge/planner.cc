@@ -20,8 +20,11 @@ class Estimate {
 
   std::size_t operator()(const World& world) const {
     if (world.won() || !view_.known() || view_.objects().empty()) return 0;
-    const std::size_t bound = view_.wanted() > 0 ? deliver(world) : light(world);
-    return std::max<std::size_t>(1, bound == kFar ? 1 : bound);
+    const Id hand = view_.held(world);
+    const std::vector<Id>& wanted = view_.objects();
+    const bool useful = hand == kNone || std::find(wanted.begin(), wanted.end(), hand) != wanted.end();
+    if (!useful && view_.put_places(hand).empty()) return kFar;  // it can never leave the hand again
+    return std::max<std::size_t>(1, view_.wanted() > 0 ? deliver(world) : light(world));
   }
 
  private:
@@ -37,6 +40,16 @@ class Estimate {
       found.push_back({view_.location_of(receptacle), receptacle, view_.is_closed(world, receptacle)});
     }
     return found;
+  }
+
+  // Commands to get rid of what the hand holds on the way from one place to another.
+  std::size_t drop(Id hand, Id from, Id to) const {
+    if (hand == kNone) return 0;
+    const std::vector<Id>& places = view_.put_places(hand);
+    const auto takes = [&](Id place) {
+      return std::find(places.begin(), places.end(), place) != places.end();
+    };
+    return takes(from) || takes(to) ? 1 : 2;
   }
 
   // Commands until the object is ready, in hand or out of it, and where that leaves the agent.
@@ -71,7 +84,7 @@ class Estimate {
     std::size_t best = kFar;
     for (const Source& source : sources(world, object)) {
       std::size_t cost = 1U + (source.place == place ? 0U : 1U) + (source.closed ? 1U : 0U);
-      if (hand != kNone && !free_hands) ++cost;
+      if (!free_hands) cost += drop(hand, place, source.place);
       Id at = source.place;
       const std::size_t treated = treat(world, object, at);
       if (treated == kFar) return kFar;
@@ -128,8 +141,8 @@ class Estimate {
             continue;
           }
           for (const Source& source : sources(world, object)) {
-            const std::size_t fetch =
-                1U + (source.place == here ? 0U : 1U) + (source.closed ? 1U : 0U) + (hand == kNone ? 0U : 1U);
+            const std::size_t fetch = 1U + (source.place == here ? 0U : 1U) + (source.closed ? 1U : 0U) +
+                                      drop(hand, here, source.place);
             best = std::min(best, fetch + use + (source.place == lamp_place ? 0U : 1U));
           }
         }
@@ -174,7 +187,9 @@ std::optional<std::vector<Id>> find_plan(const TaskView& view, const World& worl
   std::priority_queue<Open, std::vector<Open>, std::greater<>> open;
   std::unordered_map<Hash128, std::size_t, ContainerHash> best{
       {hash_of(world.bits()), 0}};  // steps; looked up only
-  open.push({estimate(world), 0, 0});
+  const std::size_t least = estimate(world);
+  if (least >= kFar) return std::nullopt;
+  open.push({least, least, 0});
   World now = world;
   World next = world;
   std::vector<Id> commands;
@@ -202,8 +217,9 @@ std::optional<std::vector<Id>> find_plan(const TaskView& view, const World& worl
         if (known->second <= steps) continue;
         known->second = steps;
       }
-      if (nodes.size() >= node_limit) return std::nullopt;
       const std::size_t ahead = estimate(next);
+      if (ahead >= kFar) continue;
+      if (nodes.size() >= node_limit) return std::nullopt;
       open.push({steps + ahead, ahead, nodes.size()});
       nodes.push_back({next.bits(), at, command, steps});
     }

@@ -56,6 +56,7 @@ TaskView::TaskView(std::shared_ptr<const Game> game) : game_(std::move(game)) {
   if (!fits(roles_.used, 1, true)) roles_.used = -1;
   find_goal();
   find_tools();
+  find_put_places();
 }
 
 // Reads the goal's shape: things of a kind, perhaps in a status, in furniture of a sort, held, or used.
@@ -135,16 +136,49 @@ void TaskView::find_tools() {
         if (code >= kOnlyIf || code % 2 == 0 || code / 2 < range.first || code / 2 >= range.last) continue;
         if (std::find(objects_.begin(), objects_.end(), game.atoms.args[code / 2][0]) == objects_.end())
           continue;
-        for (Id pivot = game.pivots.first; pivot < game.pivots.last; ++pivot) {
-          const std::uint64_t* mask =
-              &game.pivot_masks[static_cast<std::size_t>(pivot - game.pivots.first) * game.row_words];
-          if ((mask[r / 64] >> (r % 64) & 1) != 0) status.tools.push_back(game.atoms.args[pivot][1]);
-        }
+        const std::vector<Id> places = places_of(r);
+        status.tools.insert(status.tools.end(), places.begin(), places.end());
       }
     }
     std::sort(status.tools.begin(), status.tools.end());
     status.tools.erase(std::unique(status.tools.begin(), status.tools.end()), status.tools.end());
   }
+}
+
+std::vector<Id> TaskView::places_of(std::size_t row) const {
+  const Game& game = *game_;
+  std::vector<Id> places;
+  for (Id pivot = game.pivots.first; pivot < game.pivots.last; ++pivot) {
+    const std::uint64_t* mask =
+        &game.pivot_masks[static_cast<std::size_t>(pivot - game.pivots.first) * game.row_words];
+    if ((mask[row / 64] >> (row % 64) & 1) != 0) places.push_back(game.atoms.args[pivot][1]);
+  }
+  return places;
+}
+
+void TaskView::find_put_places() {
+  const Game& game = *game_;
+  const AtomTable::Range range = game.atoms.range[static_cast<std::size_t>(roles_.holds)];
+  for (std::size_t r = 0; r < game.rows.size(); ++r) {
+    for (const Id code : game.effects(game.rows[r])) {
+      if (code >= kOnlyIf || code % 2 != 0 || code / 2 < range.first || code / 2 >= range.last) continue;
+      const Id object = game.atoms.args[code / 2][1];
+      auto found = std::find_if(put_places_.begin(), put_places_.end(),
+                                [&](const auto& one) { return one.first == object; });
+      if (found == put_places_.end()) found = put_places_.insert(put_places_.end(), {object, {}});
+      for (const Id place : places_of(r)) {
+        if (std::find(found->second.begin(), found->second.end(), place) == found->second.end())
+          found->second.push_back(place);
+      }
+    }
+  }
+}
+
+const std::vector<Id>& TaskView::put_places(Id object) const {
+  static const std::vector<Id> nowhere;
+  const auto found = std::find_if(put_places_.begin(), put_places_.end(),
+                                  [&](const auto& one) { return one.first == object; });
+  return found == put_places_.end() ? nowhere : found->second;
 }
 
 void TaskView::find_put_form() {

@@ -47,6 +47,9 @@ class TaskView {
   const std::vector<Id>& lamps() const { return lamps_; }  // what must be used, if the goal says so
   const std::vector<Status>& statuses() const { return statuses_; }
 
+  // Locations where a command can put this object down; empty: it can never leave the hand.
+  const std::vector<Id>& put_places(Id object) const;
+
   Id location(const World& world) const;                         // of the agent; kNone if unknown
   std::vector<Id> receptacles_at(Id location) const;             // in order of their names
   std::vector<Id> holders(const World& world, Id object) const;  // receptacles it is recorded in
@@ -69,6 +72,8 @@ class TaskView {
   };
   void find_goal();
   void find_tools();
+  void find_put_places();
+  std::vector<Id> places_of(std::size_t row) const;  // locations where the row can start
   void find_put_form();
   std::string exact(const World& world) const;
   std::string relevant(const World& world) const;
@@ -81,6 +86,7 @@ class TaskView {
   std::size_t wanted_ = 0;
   std::vector<Id> objects_, receptacles_, lamps_;
   std::vector<Status> statuses_;
+  std::vector<std::pair<Id, std::vector<Id>>> put_places_;  // by object, sorted
   std::string put_form_;
 };
 

@@ -112,6 +112,23 @@ TEST_CASE("the planner finds a shortest way from every state of a small game") {
   }
 }
 
+TEST_CASE("a hand that can never be freed again is known to be lost at once") {
+  SmallGame game;
+  game.with(&SmallGame::problem, "l0 l1 l2 - location",
+            "l0 l1 l2 - location Doll_bar_1 - object dolltype - otype")
+      .with(&SmallGame::problem, "(openable Box_bar_1)",
+            "(openable Box_bar_1) (objecttype Doll_bar_1 dolltype) (inreceptacle Doll_bar_1 Table_bar_1)")
+      .with(&SmallGame::domain, "(and (holds ?a ?o) (atlocation",
+            "(and (holds ?a ?o) (objecttype ?o cuptype) (atlocation");
+  const auto compiled_game = compiled(game);
+  const TaskView view(compiled_game);
+  World world(compiled_game);
+  answer(world, "go to table 1");
+  CHECK(find_plan(view, world, 10000)->size() == 4);
+  CHECK(answer(world, "take doll 1 from table 1") == "Taken doll 1.");
+  CHECK_FALSE(find_plan(view, world, 10000).has_value());
+}
+
 TEST_CASE("texts and rules come from the file, never from an earlier one") {
   World first(compiled({}));
   World second(compiled(SmallGame().with(&SmallGame::grammar, "Taken {o.name}.", "Got it: {o.name}!")));
