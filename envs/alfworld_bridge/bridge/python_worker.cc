@@ -75,6 +75,28 @@ for line in sys.stdin:
         say(ok=False, error=repr(error))
 )PY";
 
+// A dead worker is an error of the call, not the end of this process: while this lives, a broken pipe raises
+// no signal in this thread.
+class BrokenPipesAreQuiet {
+ public:
+  BrokenPipesAreQuiet() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~BrokenPipesAreQuiet() {
+    const timespec at_once{0, 0};
+    while (sigtimedwait(&pipe_, nullptr, &at_once) > 0) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  BrokenPipesAreQuiet(const BrokenPipesAreQuiet&) = delete;
+  BrokenPipesAreQuiet& operator=(const BrokenPipesAreQuiet&) = delete;
+
+ private:
+  sigset_t pipe_{}, before_{};
+};
+
 const rapidjson::Value* member(const rapidjson::Value& object, const char* name) {
   const auto found = object.FindMember(name);
   return found == object.MemberEnd() ? nullptr : &found->value;
@@ -88,7 +110,6 @@ std::string text_of(const rapidjson::Value* value) {
 }  // namespace
 
 Result<std::unique_ptr<PythonWorker>> PythonWorker::start(const std::string& python, double timeout) {
-  signal(SIGPIPE, SIG_IGN);  // a dead worker is an error of the call, not the end of this process
   int to_child[2];
   int from_child[2];
   if (pipe2(to_child, O_CLOEXEC) != 0) return Error{ErrorCode::kUnavailable, "cannot make a pipe", "", ""};
@@ -176,6 +197,7 @@ Result<std::string> PythonWorker::read_line() {
 
 Result<PythonReply> PythonWorker::call(const std::string& request) {
   const std::string line = request + "\n";
+  const BrokenPipesAreQuiet quiet;
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t wrote = write(to_, line.data() + sent, line.size() - sent);
     if (wrote < 0 && errno == EINTR) continue;
