@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "harness/answer.h"
 #include "harness/prompt.h"
 #include "python/convert.h"
