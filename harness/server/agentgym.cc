@@ -155,9 +155,10 @@ std::string opening_text(std::string_view text) {
   std::string out;
   bool first = true;
   for (const std::string_view line : split(text, '\n')) {
-    const bool welcome = first && line.starts_with("-= Welcome");
+    if (trim(line).empty()) continue;
+    const bool welcome = first && (line.starts_with("-= Welcome") || line.starts_with("Welcome"));
     first = false;
-    if (welcome || trim(line).empty()) continue;
+    if (welcome) continue;
     if (!out.empty()) out += '\n';
     out += line;
   }
