@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -271,6 +272,11 @@ await test("lodestep view serves the same page, and asks the network for nothing
     assert.deepEqual(requests, [address]);
     assert.equal((await fetch(address + "other")).status, 404);
     assert.equal((await fetch(address, { method: "POST", body: "x" })).status, 405);
+    const head = await fetch(address, { method: "HEAD" });
+    assert.equal(Number(head.headers.get("content-length")), statSync(join(folder, "run.html")).size);
+    const under = (host) => new Promise((resolve) => { get(address, { headers: { host } }, (answer) => { answer.resume(); resolve(answer.statusCode); }); });
+    assert.equal(await under("elsewhere.example"), 421, "another site's name must not reach the recording");
+    assert.equal(await under("localhost:1"), 200);
   } finally {
     const ended = new Promise((resolve) => { server.once("exit", (code) => resolve(code)); });
     server.kill("SIGTERM");
