@@ -98,7 +98,7 @@ def test_batches(url: str) -> None:
         answers = client.step_batch(sessions, ["right"] * 4)
         assert [type(answer) for answer in answers] == [Result, Result, lodestep.NotFound, Result]
         again = client.step_batch([sessions[0], sessions[3]], ["left"] * 2)
-        assert [result.step_count for result in again] == [1, 2] or [r.step_count for r in again] == [2, 2]
+        assert [result.step_count for result in again] == [1, 2]  # the first has won and stands still
 
 
 def test_groups_and_their_credit(url: str) -> None:

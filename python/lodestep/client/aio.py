@@ -130,10 +130,10 @@ class AsyncClient:
 class AsyncSession:
     """As Session, awaited."""
 
-    def __init__(self, client: AsyncClient, session_id: str) -> None:
+    def __init__(self, client: AsyncClient, session_id: str, next_step: int = 1) -> None:
         self._client = client
         self.id = session_id
-        self._next_step = 1
+        self._next_step = next_step
 
     async def reset(self, **choice: Any) -> Result:
         result = await self._client._send(protocol.reset(self.id, **choice))
@@ -157,7 +157,8 @@ class AsyncSession:
         return result
 
     async def fork(self, count: int = 1) -> list[AsyncSession]:
-        return [AsyncSession(self._client, fork) for fork in await self._client._send(protocol.fork(self.id, count))]
+        forks = await self._client._send(protocol.fork(self.id, count))
+        return [AsyncSession(self._client, fork, self._next_step) for fork in forks]
 
     async def close(self) -> None:
         try:

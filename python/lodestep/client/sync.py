@@ -124,7 +124,8 @@ class Session:
 
     def fork(self, count: int = 1) -> list[Session]:
         """New sessions that stand where this one stands."""
-        return [Session(self._client, fork) for fork in self._client._send(protocol.fork(self.id, count))]
+        forks = self._client._send(protocol.fork(self.id, count))
+        return [Session(self._client, fork, self._next_step) for fork in forks]
 
     def close(self) -> None:
         try:
