@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,8 @@ struct Level {
   int player = 0;  // cell where the player starts
   int boxes = 0;   // number of boxes, equal to the number of targets
 };
+
+using LevelFilter = std::function<bool(const Level& level)>;  // true: the level is wanted
 
 // Direction order everywhere: up, down, left, right.
 enum class Direction { kUp, kDown, kLeft, kRight };

@@ -123,12 +123,25 @@ Result<LevelPack> LevelPack::make(std::vector<File> files, KeepSolved keep) {
     }
     if (folders) taken.insert(own.begin(), own.end());
   }
-  for (std::size_t s = pack.members_.size(); s-- > 0;) {
-    if (!pack.members_[s].empty()) continue;
-    pack.members_.erase(pack.members_.begin() + static_cast<std::ptrdiff_t>(s));
-    pack.split_names_.erase(pack.split_names_.begin() + static_cast<std::ptrdiff_t>(s));
-  }
+  pack.drop_empty_splits();
   return pack;
+}
+
+void LevelPack::drop_empty_splits() {
+  for (std::size_t s = members_.size(); s-- > 0;) {
+    if (!members_[s].empty()) continue;
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(s));
+    split_names_.erase(split_names_.begin() + static_cast<std::ptrdiff_t>(s));
+  }
+}
+
+Status LevelPack::keep(const LevelFilter& wanted) {
+  for (auto& members : members_) {
+    std::erase_if(members, [&](const auto& at) { return !wanted(files_[at.first].levels[at.second].level); });
+  }
+  drop_empty_splits();
+  if (!members_.empty()) return {};
+  return Error{ErrorCode::kNotFound, "no level is left", "", "widen min_moves and max_moves"};
 }
 
 std::string LevelPack::id(std::size_t split, std::size_t index) const {

@@ -32,7 +32,9 @@ class LevelPack {
   const std::vector<std::string>& splits() const { return split_names_; }
   std::size_t size(std::size_t split) const { return members_[split].size(); }
   std::string id(std::size_t split, std::size_t index) const;  // "FILE#N", N from 0
-  const LevelRecord* find(std::string_view id) const;          // nullptr when there is none
+  // Leaves the others out of the splits; find() still knows them. Fails when none is left.
+  Status keep(const LevelFilter& wanted);
+  const LevelRecord* find(std::string_view id) const;  // nullptr when there is none
   std::size_t files() const { return files_.size(); }
   Hash128 digest() const { return digest_; }
 
@@ -42,6 +44,7 @@ class LevelPack {
     std::vector<LevelRecord> levels;
   };
   static Result<LevelPack> make(std::vector<File> files, KeepSolved keep);
+  void drop_empty_splits();
 
   std::vector<File> files_;  // sorted by name
   std::vector<std::string> split_names_;

@@ -44,8 +44,14 @@ std::size_t split_of_content(const Level& level) {
   return quarter < 2 ? 0 : quarter == 2 ? 1 : 2;
 }
 
-RoomTasks::RoomTasks(const RoomSpec& spec, SeedRule rule, std::uint32_t base_seed, std::size_t batch)
-    : spec_(spec), rule_(rule), base_seed_(base_seed), batch_(batch), splits_{"train", "valid"} {
+RoomTasks::RoomTasks(const RoomSpec& spec, SeedRule rule, std::uint32_t base_seed, std::size_t batch,
+                     LevelFilter wanted)
+    : spec_(spec),
+      rule_(rule),
+      base_seed_(base_seed),
+      batch_(batch),
+      wanted_(std::move(wanted)),
+      splits_{"train", "valid"} {
   if (rule == SeedRule::kVerl) {
     drawn_ = {train_seeds(base_seed, kDrawn), valid_seeds(base_seed, kDrawn)};
   } else {
@@ -70,11 +76,13 @@ Result<std::string> RoomTasks::id(std::size_t split, std::size_t index) const {
     const std::uint64_t seed = rule_ == SeedRule::kList ? index * kBlock + k : dice.below(0x100000000ULL);
     const Result<Room> room = make_room(spec_, static_cast<std::uint32_t>(seed));
     if (!room) return room.error();
-    if (split_of_content(room->level) == split) return room_name(spec_, static_cast<std::uint32_t>(seed));
+    if (split_of_content(room->level) == split && wanted_(room->level))
+      return room_name(spec_, static_cast<std::uint32_t>(seed));
   }
-  return Error{ErrorCode::kNotFound,
-               "none of " + std::to_string(kBlock) + " rooms belongs to split '" + splits_[split] + "'",
-               "task " + std::to_string(index), "rooms of this kind differ too little; ask for larger ones"};
+  return Error{
+      ErrorCode::kNotFound,
+      "none of " + std::to_string(kBlock) + " rooms belongs to split '" + splits_[split] + "' as asked for",
+      "task " + std::to_string(index), "widen min_moves and max_moves, or ask for larger rooms"};
 }
 
 }  // namespace lodestep::sokoban

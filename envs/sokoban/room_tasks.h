@@ -35,14 +35,16 @@ enum class SeedRule {
 
 class RoomTasks {
  public:
-  RoomTasks(const RoomSpec& spec, SeedRule rule, std::uint32_t base_seed, std::size_t batch);
+  // `wanted` leaves rooms out of the lists (not by the rule kVerl).
+  RoomTasks(const RoomSpec& spec, SeedRule rule, std::uint32_t base_seed, std::size_t batch,
+            LevelFilter wanted);
 
   // "train", "valid", "test" ("train", "valid" by the rule kVerl). A room belongs to one split by its content
   // alone: half of all rooms to train, a quarter each to valid and test. So two lists never share a room,
   // whatever seeds they come from.
   const std::vector<std::string>& splits() const { return splits_; }
   std::size_t size(std::size_t split) const;
-  // Fails when no seed of the task gives a room at all.
+  // Fails when no seed of the task gives a room that belongs there.
   Result<std::string> id(std::size_t split, std::size_t index) const;
 
  private:
@@ -50,6 +52,7 @@ class RoomTasks {
   SeedRule rule_;
   std::uint32_t base_seed_;
   std::size_t batch_;
+  LevelFilter wanted_;
   std::vector<std::string> splits_;
   std::vector<std::vector<std::uint32_t>> drawn_;  // per split, by the rule kVerl
 };

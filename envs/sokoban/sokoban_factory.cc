@@ -27,6 +27,8 @@ const std::vector<OptionSpec>& option_specs() {
       {"steps", "auto", "steps of the walk that digs a room; auto: int(1.7 * (rows + columns))", {}},
       {"depth", "auto", "depth of the reverse play; auto: 30 (verl); gym always plays to 300", {}},
       {"tries", "4", "floors that are tried before a seed is given up", {}},
+      {"min_moves", "0", "leave levels out of the task lists whose shortest solution is shorter", {}},
+      {"max_moves", "any", "or longer, such as those that no step budget of 15 can win; any: none", {}},
       {"seeds", "list", "seeds of the task lists: a fixed list, derived from base_seed, or verl-agent's own draws", {"list", "derived", "verl"}},
       {"base_seed", "0", "base of seeds=derived and seeds=verl (verl-agent's recipe ends up with 1000)", {}},
       {"batch", "32", "tasks per iteration of seeds=derived", {}},
@@ -126,7 +128,26 @@ Result<RoomSpec> room_spec(const Options& options) {
   return spec;
 }
 
-Result<RoomTasks> room_tasks(const Options& options, const RoomSpec& spec) {
+// Looks at no level when nothing was asked for; else at the distance table of each, or where none fits at a
+// search.
+Result<LevelFilter> level_filter(const Options& options) {
+  if (!options.given("min_moves") && !options.given("max_moves"))
+    return LevelFilter([](const Level&) { return true; });
+  const Result<std::int64_t> least = options.integer("min_moves", 0, INT32_MAX);
+  if (!least) return least.error();
+  std::int64_t most = INT32_MAX;
+  if (options.text("max_moves") != "any") {
+    const Result<std::int64_t> given = options.integer("max_moves", 0, INT32_MAX);
+    if (!given) return given.error();
+    most = *given;
+  }
+  return LevelFilter([low = *least, most](const Level& level) {
+    const std::optional<int> moves = LevelFacts(level, {}).outlook(level.start).distance;
+    return moves && *moves >= low && *moves <= most;
+  });
+}
+
+Result<RoomTasks> room_tasks(const Options& options, const RoomSpec& spec, const LevelFilter& wanted) {
   const Result<std::int64_t> base_seed = options.integer("base_seed", 0, 0xffffffffLL);
   if (!base_seed) return base_seed.error();
   const Result<std::int64_t> batch = options.integer("batch", 1, 1'000'000);
@@ -135,7 +156,8 @@ Result<RoomTasks> room_tasks(const Options& options, const RoomSpec& spec) {
   const SeedRule rule = name == "derived" ? SeedRule::kDerived
                         : name == "verl"  ? SeedRule::kVerl
                                           : SeedRule::kList;
-  return RoomTasks(spec, rule, static_cast<std::uint32_t>(*base_seed), static_cast<std::size_t>(*batch));
+  return RoomTasks(spec, rule, static_cast<std::uint32_t>(*base_seed), static_cast<std::size_t>(*batch),
+                   wanted);
 }
 
 Result<Rules> rules_of(const Options& options) {
@@ -173,15 +195,22 @@ Result<std::shared_ptr<const EnvFactory>> open(const EnvConfig& config) {
   Result<RoomSpec> spec = room_spec(*options);
   if (!spec) return spec.error();
   shared->room = *spec;
-  Result<RoomTasks> rooms = room_tasks(*options, *spec);
+  const Result<LevelFilter> wanted = level_filter(*options);
+  if (!wanted) return wanted.error();
+  Result<RoomTasks> rooms = room_tasks(*options, *spec, *wanted);
   if (!rooms) return rooms.error();
   if (!config.data.empty()) {
     const KeepSolved keep = options->text("solved") == "keep" ? KeepSolved::kYes : KeepSolved::kNo;
     Result<LevelPack> data = LevelPack::open(config.data, keep);
     if (!data) return data.error();
+    if (Status status = data->keep(*wanted); !status) {
+      return Error{status.error().code, status.error().message, config.data, status.error().hint};
+    }
     shared->data = std::move(*data);
   } else if (options->text("levels") == "generated") {
     shared->rooms = std::move(*rooms);
+  } else if (Status status = shared->small.keep(*wanted); !status) {
+    return status.error();
   }
   Hasher settings;
   for (const OptionSpec& option : option_specs()) settings.add(option.name).add(options->text(option.name));

@@ -218,6 +218,34 @@ TEST_CASE("task lists: ids, splits by content, seeds that do not depend on neigh
   CHECK(*verl->task_id("valid", 1) == "gen/6x6/b1/s882774615");
 }
 
+TEST_CASE("task lists without the levels that a budget cannot win, or that are too easy") {
+  const auto moves_of = [](const Settings& settings, const std::string& data) {
+    Settings all = settings;
+    all.emplace_back("distance", "true");
+    auto factory = *open_environment("sokoban", {data, all});
+    auto env = factory->make();
+    std::vector<int> moves;
+    const std::string split = factory->splits().front();
+    for (std::size_t i = 0; i < std::min<std::size_t>(30, *factory->task_count(split)); ++i) {
+      REQUIRE(env->reset({"sokoban", *factory->task_id(split, i), 0}).ok());
+      moves.push_back(std::stoi(env->details().at("distance_to_goal")));
+    }
+    return moves;
+  };
+  for (const int moves : moves_of({{"boxes", "2"}, {"min_moves", "6"}, {"max_moves", "15"}}, "")) {
+    CHECK(moves >= 6);
+    CHECK(moves <= 15);
+  }
+  const std::vector<int> small = moves_of({{"levels", "small"}, {"max_moves", "4"}}, "");
+  CHECK(small.size() > 3);
+  CHECK(*std::max_element(small.begin(), small.end()) == 4);
+  const TempFolder folder("sokoban-moves");
+  const std::string file = folder.write("two.xsb", "#####\n#@$.#\n#####\n\n######\n#@ $.#\n######\n");
+  CHECK(moves_of({{"min_moves", "2"}}, file) == std::vector<int>{2});
+  CHECK(open_environment("sokoban", {file, {{"min_moves", "3"}}}).error().message == "no level is left");
+  CHECK_FALSE(open_environment("sokoban", {file, {{"max_moves", "few"}}}).ok());
+}
+
 TEST_CASE("task ids of rooms: one spelling, limits, options that reach the generator") {
   CHECK(parse_room_name("gen/6x6/b1/s17").has_value());
   for (const char* bad :
