@@ -34,14 +34,15 @@ struct Request {
 
 struct Summary {
   std::size_t tasks = 0, episodes = 0, rows = 0;
-  std::size_t left_out_rows = 0;      // not active, or cut by infrastructure
-  std::size_t unscored_episodes = 0;  // a reward was not available
-  std::size_t successes = 0;          // episodes; 0 for estimators that ask nobody
-  std::size_t no_signal_tasks = 0;    // all episode rewards equal
-  std::size_t one_member_tasks = 0;   // one episode only
-  std::size_t singleton_rows = 0;     // alone in their comparison group
-  std::string statistics;             // "steps" or "trajectories": what votes in the episode statistics
-  std::vector<std::string> warnings;  // one line each, for a person
+  std::size_t left_out_rows = 0;       // not active, or cut by infrastructure
+  std::size_t unscored_episodes = 0;   // a reward was not available
+  std::size_t successes = 0;           // episodes; 0 for estimators that ask nobody
+  std::size_t truncated_episodes = 0;  // cut by a limit
+  std::size_t no_signal_tasks = 0;     // all episode rewards equal
+  std::size_t one_member_tasks = 0;    // one episode only
+  std::size_t singleton_rows = 0;      // alone in their comparison group
+  std::string statistics;              // "steps" or "trajectories": what votes in the episode statistics
+  std::vector<std::string> warnings;   // one line each, for a person
 };
 
 // A column is empty when the estimator has none; a number is NaN, an id kNone, where a row has none.

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "graph/pair_numbers.h"
+
 namespace lodestep::graph {
 namespace {
 
@@ -17,22 +19,14 @@ std::size_t count_ids(std::span<const Id> ids) {
 
 // Episodes are numbered per (task, episode): two tasks may both call an attempt 0.
 void number_episodes(Work& work) {
-  const Batch& batch = work.batch;
-  const std::size_t names = count_ids(batch.episode);
+  PairNumbers numbers(work.rows());
   work.episode.assign(work.rows(), kNone);
-  // Rows mostly come episode by episode, so the last answer is tried first.
-  std::vector<std::vector<std::pair<Id, Id>>> seen(names);  // per episode name: (task, number)
   for (std::size_t row = 0; row < work.rows(); ++row) {
     if (work.task[row] == kNone) continue;
-    auto& tasks = seen[static_cast<std::size_t>(batch.episode[row])];
-    auto found = std::find_if(tasks.rbegin(), tasks.rend(),
-                              [&](const auto& entry) { return entry.first == batch.task[row]; });
-    if (found == tasks.rend()) {
-      tasks.emplace_back(batch.task[row], static_cast<Id>(work.task_of_episode.size()));
-      work.task_of_episode.push_back(batch.task[row]);
-      found = tasks.rbegin();
+    work.episode[row] = numbers.of(work.batch.task[row], work.batch.episode[row]);
+    if (static_cast<std::size_t>(work.episode[row]) == work.task_of_episode.size()) {
+      work.task_of_episode.push_back(work.batch.task[row]);
     }
-    work.episode[row] = found->second;
   }
 }
 
@@ -88,11 +82,21 @@ void summarise(const Work& work, Summary& summary) {
                                    [&](Row e) { return score(e) == score(episodes.front()); });
     summary.no_signal_tasks += equal ? 1 : 0;
     summary.one_member_tasks += episodes.size() == 1 ? 1 : 0;
+    for (Row e : episodes)
+      summary.truncated_episodes += work.truncated(work.rows_of_episode[e].back()) ? 1 : 0;
   }
   if (summary.tasks > 0 && summary.one_member_tasks == summary.tasks) {
     summary.warnings.push_back(
         "every task has a single episode: there is nothing to compare it with; give all attempts at one task "
         "the same task id");
+  }
+  if (summary.one_member_tasks < summary.tasks && summary.no_signal_tasks == summary.tasks) {
+    summary.warnings.push_back("the episodes of every task score the same: outcomes tell nothing apart");
+  }
+  if (summary.episodes > 0 && 10 * summary.truncated_episodes >= 9 * summary.episodes) {
+    summary.warnings.push_back(std::to_string(summary.truncated_episodes) + " of " +
+                               std::to_string(summary.episodes) +
+                               " episodes were cut by a limit: is it long enough?");
   }
   if (summary.unscored_episodes > 0) {
     summary.warnings.push_back(std::to_string(summary.unscored_episodes) +

@@ -59,7 +59,7 @@ std::string estimator_help() {
 void print_summary(const graph::Summary& summary, std::ostream& err) {
   for (const std::string& warning : summary.warnings) err << "warning: " << warning << '\n';
   err << "credit: " << summary.rows << " steps of " << summary.episodes << " episodes of " << summary.tasks
-      << " tasks; " << summary.no_signal_tasks << " tasks without signal, " << summary.singleton_rows
+      << " tasks; " << summary.truncated_episodes << " episodes truncated, " << summary.no_signal_tasks << " tasks without signal, " << summary.singleton_rows
       << " steps alone in their group";
   if (!summary.statistics.empty()) err << "; episode statistics count " << summary.statistics;
   if (summary.left_out_rows > 0) err << "; " << summary.left_out_rows << " steps left out";

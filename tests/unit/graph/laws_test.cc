@@ -326,6 +326,51 @@ TEST_CASE("discounting follows episodes and steps, not the order of records") {
   CHECK(estimate("gigpo", rows, {{"gamma", "0.5"}}).step_return == std::vector<double>{0, 1, 0, 0.5});
 }
 
+TEST_CASE("a million steps in one group, with loops and cycles, have finite results") {
+  std::vector<Step> rows;
+  constexpr Id kSteps = 50;
+  for (Id episode = 0; episode < 20'000; ++episode) {
+    for (Id t = 0; t < kSteps; ++t) {
+      const Id at = t % 7;  // a ring, walked over and over
+      rows.push_back({.task = 0,
+                      .episode = episode,
+                      .t = t,
+                      .state = at,
+                      .next_state = (at + episode % 2) % 7,
+                      .reward = t + 1 == kSteps ? 1.0 : 0.0,
+                      .episode_reward = 1,
+                      .done = t + 1 == kSteps});
+    }
+  }
+  for (const std::string name : {"graphgpo", "gigpo", "grpo", "evihb", "hgpo"}) {
+    INFO(name);
+    for (double a : estimate(name, rows).advantage) {
+      if (!std::isfinite(a)) FAIL("not finite");
+    }
+  }
+}
+
+TEST_CASE("an episode's name may come back in any number of tasks") {
+  std::vector<Step> rows;
+  for (Id task = 0; task < 100'000; ++task) {
+    for (Id episode = 0; episode < 2; ++episode) {
+      rows.push_back({.task = task, .episode = episode, .episode_reward = static_cast<double>(episode)});
+    }
+  }
+  const Credit credit = estimate("grpo", rows, {{"normalize", "mean"}});
+  CHECK(credit.summary.tasks == 100'000);
+  CHECK(std::count(credit.advantage.begin(), credit.advantage.end(), 0.5) == 100'000);
+}
+
+TEST_CASE("batches without signal, and batches that were cut, say so") {
+  std::vector<Step> rows;
+  for (Id e = 0; e < 4; ++e) rows.push_back({.task = 0, .episode = e, .truncated = true});
+  const Credit credit = estimate("grpo", rows);
+  REQUIRE(credit.summary.warnings.size() == 2);
+  CHECK(credit.summary.no_signal_tasks == 1);
+  CHECK(credit.summary.truncated_episodes == 4);
+}
+
 TEST_CASE("open nodes are censored, closed ones are far") {
   // From 0: to 1 (open: one of two actions tried), to 2 (an end for good), to the goal.
   std::vector<Step> rows{

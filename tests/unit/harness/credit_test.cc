@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
+#include "base/rng.h"
 #include "program.h"
 
 namespace lodestep::harness::test {
@@ -262,6 +263,35 @@ TEST_CASE("credit: diagnostics count reuse, coverage and progress") {
         std::string::npos);
   CHECK(ran.err.find("steps that can be compared                                  50 %") !=
         std::string::npos);
+}
+
+TEST_CASE("credit: damaged lines end in an error or in a result, never in a crash") {
+  Stream dice(hash128("credit lines"));
+  for (int i = 0; i < 1500; ++i) {
+    std::string damaged = kSteps;
+    for (std::uint64_t change = 0; change <= dice.below(3); ++change) {
+      const std::size_t at = dice.below(damaged.size());
+      switch (dice.below(3)) {
+        case 0: damaged[at] = static_cast<char>(dice.below(256)); break;
+        case 1: damaged.erase(at, 1 + dice.below(20)); break;
+        default: damaged.insert(at, damaged.substr(dice.below(damaged.size()), dice.below(30)));
+      }
+    }
+    const Ran ran = credit(damaged, {"--estimator", "graphgpo", "--ignore-unknown"});
+    INFO(damaged << ran.err);
+    REQUIRE((ran.status == 0 || ran.status == 2));
+    REQUIRE((ran.status == 0 || ran.out.empty()));
+    REQUIRE(ran.err.find("internal error") == std::string::npos);
+  }
+}
+
+TEST_CASE("credit: a text of a megabyte is a state like any other") {
+  const std::string text(1'000'000, 'x');
+  const std::string line =
+      "{\"task\":\"u\",\"episode\":\"e\",\"t\":0,\"state\":\"" + text + "\",\"success\":true}\n";
+  const Ran ran = credit(line, {"--estimator", "graphgpo"});
+  CHECK(ran.status == 0);
+  CHECK(ran.out.find("\"step_return\":10,") != std::string::npos);
 }
 
 TEST_CASE("credit --run: recomputes and stores beside the others") {
