@@ -39,9 +39,12 @@ std::size_t resident_bytes() {
 std::vector<std::string> draw_walk(Environment& env, const std::string& task, Stream dice) {
   std::vector<std::string> walk;
   if (!env.reset({"webshop", task, 0}).ok()) return walk;
-  const std::string search = env.admissible_actions().back();
+  const std::string instruction = env.admissible_actions().back();
+  std::string query = instruction;
   for (int t = 0; t < 15; ++t) {
-    std::string action = search;
+    // No query comes twice: the instruction grows by a word.
+    std::string action = query;
+    if (t % 5 == 0) query.insert(query.size() - 1, " w" + std::to_string(dice.below(100000)));
     if (t % 5 != 0) {
       std::vector<std::string> actions = env.admissible_actions();
       std::erase_if(actions, [](const std::string& a) {

@@ -350,6 +350,24 @@ class Porter {
   Text& w_;
 };
 
+// Most words are plain: ASCII letters and digits up to a blank. Their end needs no rules; 0 where it does.
+std::size_t plain_word(std::u32string_view text) {
+  std::size_t size = 0;
+  while (size < text.size() && size < kLongest && text[size] < 0x80 && is_alphanumeric(text[size])) ++size;
+  return size < kLongest && (size == text.size() || text[size] == U' ') ? size : 0;
+}
+
+// What the scanner's buffer holds from here on, counted in UTF-16 units.
+std::u32string_view window(std::u32string_view text) {
+  std::size_t units = 0;
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    units += text[end] > 0xffff ? 2 : 1;
+    if (units > kLongest) break;
+  }
+  return text.substr(0, end);
+}
+
 void finish_token(std::u32string token, std::vector<std::string>& terms) {
   const std::size_t n = token.size();
   if (n >= 2 && (token[n - 1] == U's' || token[n - 1] == U'S') &&
@@ -395,13 +413,8 @@ std::vector<std::u32string> tokenize(std::u32string_view text) {
       ++at;
       continue;
     }
-    std::size_t units = 0;
-    std::size_t end = at;
-    for (; end < text.size(); ++end) {
-      units += text[end] > 0xffff ? 2 : 1;
-      if (units > kLongest) break;
-    }
-    const std::size_t size = Scanner(text.substr(at, end - at)).longest();
+    std::size_t size = plain_word(text.substr(at));
+    if (size == 0) size = Scanner(window(text.substr(at))).longest();
     if (size > 0) tokens.emplace_back(text.substr(at, size));
     at += std::max<std::size_t>(1, size);
   }

@@ -90,19 +90,18 @@ SearchIndex::Statistics SearchIndex::statistics(std::size_t documents) const {
 Result<std::vector<Hit>> SearchIndex::search(const Query& query,
                                              const std::vector<std::uint32_t>& ranks) const {
   std::vector<std::pair<const std::string*, int>> clauses;  // distinct terms with their counts
-  std::unordered_map<std::string_view, std::size_t, ContainerHash> seen;
   for (const std::string& term : query.terms) {
-    const auto [at, fresh] = seen.emplace(term, clauses.size());
-    if (fresh) {
+    const auto same = std::find_if(clauses.begin(), clauses.end(),
+                                   [&](const auto& clause) { return *clause.first == term; });
+    if (same != clauses.end()) {
+      ++same->second;
+    } else if (clauses.size() <= kMostTerms) {
       clauses.emplace_back(&term, 1);
-    } else {
-      ++clauses[at->second].second;
     }
   }
   if (clauses.size() > kMostTerms) {
-    return Error{ErrorCode::kInvalidArgument,
-                 "a query has at most 1024 distinct terms, this one " + std::to_string(clauses.size()), "",
-                 "shorten it"};
+    return Error{ErrorCode::kInvalidArgument, "a query has at most 1024 distinct terms, this one has more",
+                 "", "shorten it"};
   }
   const std::size_t documents = std::min(query.documents, size());
   const Statistics part = documents == size() ? Statistics{} : statistics(documents);
@@ -132,19 +131,23 @@ Result<std::vector<Hit>> SearchIndex::search(const Query& query,
     }
   }
 
-  std::vector<Hit> hits;
-  hits.reserve(touched.size());
-  for (const std::uint32_t document : touched) {
-    hits.push_back({document, static_cast<float>(sums[document])});
-    sums[document] = 0.0;
-  }
   const auto better = [&ranks](const Hit& a, const Hit& b) {
     return a.score != b.score ? a.score > b.score : ranks[a.product] < ranks[b.product];
   };
-  if (hits.size() > query.most) {
-    std::nth_element(hits.begin(), hits.begin() + static_cast<std::ptrdiff_t>(query.most), hits.end(),
-                     better);
-    hits.resize(query.most);
+  // The best so far as a heap with the worst of them on top.
+  std::vector<Hit> hits;
+  hits.reserve(std::min(query.most, touched.size()));
+  for (const std::uint32_t document : touched) {
+    const Hit hit{document, static_cast<float>(sums[document])};
+    sums[document] = 0.0;
+    if (hits.size() < query.most) {
+      hits.push_back(hit);
+      std::push_heap(hits.begin(), hits.end(), better);
+    } else if (!hits.empty() && better(hit, hits.front())) {
+      std::pop_heap(hits.begin(), hits.end(), better);
+      hits.back() = hit;
+      std::push_heap(hits.begin(), hits.end(), better);
+    }
   }
   std::sort(hits.begin(), hits.end(), better);
   return hits;
