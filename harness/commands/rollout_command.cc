@@ -346,10 +346,10 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   io.out << fmt::format("{} x {} episodes of {}, policy {}, at most {} steps\n", summary.groups, plan.group_size,
                         options.environment.name, options.policy, plan.max_steps)
          << to_text(summary) << times_text(*times, *credit) << "\nrecorded in " << out << ". Look further:\n"
-         << "  lodestep view " << out << "\n  lodestep report " << out << "\n  lodestep export " << out << " --format csv --out steps.csv\n"
+         << "  lodestep report " << out << "\n  lodestep export " << out << " --format csv --out steps.csv\n"
          << "  lodestep play " << options.environment.name
          << (options.environment.data.empty() ? "" : " --data " + options.environment.data) << " --task "
-         << plan.tasks.front() << '\n';
+         << plan.tasks.front() << "\n  lodestep view " << out << '\n';
   return 0;
 }
 
