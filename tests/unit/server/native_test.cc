@@ -162,6 +162,18 @@ TEST_CASE("groups are made, stepped and credited in one call each") {
   REQUIRE(server.get(path).status == 404);
 }
 
+TEST_CASE("a large group keeps its order") {
+  TestServer server;
+  const std::string made = make_group(server, R"({"env":"dummy","tasks":["3"],"group_size":129})");
+  std::string actions;
+  for (int i = 0; i < 129; ++i) actions += std::string(i == 0 ? "" : ",") + (i % 3 == 0 ? "\"right\"" : "\"left\"");
+  const std::string reply = server.post("/v1/groups/" + at(made, "group_set_id") + "/step", "{\"actions\":[" + actions + "]}").body;
+  REQUIRE(json(reply)["rewards"].Size() == 129);
+  for (int i = 0; i < 129; ++i) {
+    REQUIRE(at(reply, "state_keys." + std::to_string(i)) == (i % 3 == 0 ? "dummy/1:cell=3" : "dummy/1:cell=1"));
+  }
+}
+
 TEST_CASE("a group by split, count and seed is the same every time") {
   TestServer server;
   const std::string body = R"({"env":"dummy","split":"train","count":3,"seed":9,"group_size":1})";
