@@ -90,8 +90,15 @@ Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   graph::Request request{.estimator = args.estimator, .preset = args.preset, .settings = args.of_estimator()};
   request.threads = static_cast<int>(args.threads);
   // Names and options are refused before a long input is read.
-  const Result<Options> options = graph::resolve_options(request);
+  Result<Options> options = graph::resolve_options(request);
   if (!options) return options.error();
+  // A matcher that was asked for counts in graph and groups alike; the released code's groups stay exact.
+  if (args.matcher != "exact" && args.preset.empty() && (args.estimator == "graphgpo" || args.estimator == "evi") &&
+      !options->given("group_matching")) {
+    request.settings.emplace_back("group_matching", "same-as-graph");
+    options = graph::resolve_options(request);
+    if (!options) return options.error();
+  }
   const graph::EstimatorInfo info = *graph::find_estimator(args.estimator);
   if (!args.graph.empty() && !info.has_graph) {
     return Error{ErrorCode::kInvalidArgument, "estimator '" + args.estimator + "' builds no graph", "--graph",

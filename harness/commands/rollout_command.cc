@@ -28,7 +28,7 @@ struct RolloutOptions {
   EnvironmentArgs environment;
   std::int64_t groups = 16, group_size = 8, max_steps = 0, seed = 0;
   std::string policy = "mixed:0.5";
-  std::string estimators = "graphgpo,gigpo,grpo";
+  std::string estimators = "graphgpo,gigpo,grpo,evihb";
   std::string preset;
   std::string matcher = "exact";
   std::string tasks_file, split;
