@@ -1,10 +1,12 @@
 #include "harness/server/application.h"
 
+#include <exception>
 #include <fstream>
 
 #include "base/text.h"
 #include "harness/server/internal/dialects.h"
 #include "harness/server/internal/json_text.h"
+#include "harness/server/internal/log.h"
 
 namespace lodestep::harness {
 namespace {
@@ -121,7 +123,8 @@ HttpResponse Application::handle(const HttpRequest& request) {
     } else {
       response = route(request, *target, dialect);
     }
-  } catch (const InternalError& error) {
+  } catch (const std::exception& error) {  // our own mistake, or no memory: this request fails, the server lives
+    log_event(LogLevel::kError, "internal_error", {{"target", request.target.substr(0, 256)}, {"what", error.what()}});
     response = native_error(500, "INTERNAL", error.what());
   }
   service_.metrics().count_request(dialect, response.status);
