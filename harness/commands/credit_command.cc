@@ -92,9 +92,10 @@ Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   // Names and options are refused before a long input is read.
   Result<Options> options = graph::resolve_options(request);
   if (!options) return options.error();
-  // A matcher that was asked for counts in graph and groups alike; the released code's groups stay exact.
-  if (args.matcher != "exact" && args.preset.empty() && (args.estimator == "graphgpo" || args.estimator == "evi") &&
-      !options->given("group_matching")) {
+  // A state matcher counts in graph and groups alike; with the released code's own similarity groups stay exact.
+  const bool has_groups = args.estimator == "graphgpo" || args.estimator == "evi";
+  const bool released_similarity = args.matcher == "exact" || args.matcher == "indel" || args.matcher.starts_with("difflib");
+  if (has_groups && !released_similarity && args.preset.empty() && !options->given("group_matching")) {
     request.settings.emplace_back("group_matching", "same-as-graph");
     options = graph::resolve_options(request);
     if (!options) return options.error();
