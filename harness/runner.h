@@ -21,12 +21,12 @@ namespace lodestep::harness {
 struct RunPlan {
   std::shared_ptr<const EnvFactory> factory;
   std::vector<std::string> tasks;  // one per group
-  std::size_t first = 0;           // only groups first..last-1 are played
-  std::size_t last = static_cast<std::size_t>(-1);
   std::size_t group_size = 8;
   std::size_t max_steps = 0;
   std::uint64_t seed = 0;
   std::size_t threads = 1;
+  std::size_t first = 0;  // only groups first..last-1 are played
+  std::size_t last = static_cast<std::size_t>(-1);
 };
 
 // Seconds summed over all threads.

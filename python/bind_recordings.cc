@@ -245,8 +245,12 @@ RunTimes play(const Opened& opened, const RolloutPlan& plan, const nb::object& p
   std::atomic<bool> stop{false};
   harness::RunHooks hooks;
   hooks.stop = [&] { return stop || (scripted != nullptr && scripted->failed()); };
-  const harness::RunPlan run{opened.factory, plan.tasks, plan.group_size,
-                             plan.max_steps, plan.seed,  plan.threads};
+  const harness::RunPlan run{.factory = opened.factory,
+                             .tasks = plan.tasks,
+                             .group_size = plan.group_size,
+                             .max_steps = plan.max_steps,
+                             .seed = plan.seed,
+                             .threads = plan.threads};
   Result<RunTimes> times =
       interruptible([&] { return harness::run_groups(run, *chosen, recorder, hooks, done); }, stop);
   if (scripted != nullptr) scripted->rethrow();

@@ -54,7 +54,8 @@ def test_skyrl_gym(env_name: str) -> None:
     assert not short.step("no tags")["done"]
     last = short.step(reply("nonsense"))
     assert last["done"] and last["metadata"]["truncated"] and not last["metadata"]["terminated"]
-    assert short.get_metrics()["invalid_replies"] == 1 and short.get_metrics()["success"] == 0.0
+    # Sokoban's reply is one of five words; elsewhere any text between the tags is well formed.
+    assert short.get_metrics()["invalid_replies"] == (2 if env_name == "sokoban" else 1) and short.get_metrics()["success"] == 0.0
 
 
 class Trace:
