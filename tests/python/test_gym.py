@@ -56,10 +56,11 @@ def stable_baselines3_check_env():
     """Its checker needs torch only for type names elsewhere; without torch those modules get empty stand-ins."""
     if importlib.util.find_spec("stable_baselines3") is None:
         pytest.skip("stable-baselines3 is not installed")
-    if importlib.util.find_spec("torch") is None:
+    stand_ins = () if importlib.util.find_spec("torch") else ("torch", "torch.nn", "torch.nn.functional")
+    if stand_ins:
         package = types.ModuleType("stable_baselines3")
         package.__path__ = importlib.util.find_spec("stable_baselines3").submodule_search_locations
-        torch, nn, functional = (types.ModuleType(n) for n in ("torch", "torch.nn", "torch.nn.functional"))
+        torch, nn, functional = (types.ModuleType(n) for n in stand_ins)
         torch.__getattr__ = nn.__getattr__ = lambda name: type(name, (), {})
         torch.nn, nn.functional = nn, functional
         for module in (package, torch, nn, functional):
@@ -70,9 +71,8 @@ def stable_baselines3_check_env():
             sys.modules.setdefault(stub.__name__, stub)
     from stable_baselines3.common.env_checker import check_env as check
 
-    for name in ("torch", "torch.nn", "torch.nn.functional"):  # other libraries must not take the stand-ins for torch
-        if not hasattr(sys.modules.get(name), "__file__"):
-            sys.modules.pop(name, None)
+    for name in stand_ins:  # other libraries must not take them for torch
+        sys.modules.pop(name, None)
     return check
 
 

@@ -44,7 +44,7 @@ def test_members_of_a_group_start_alike_and_groups_are_tasks(factory: lodestep.F
     for group in range(3):
         rows = np.flatnonzero(first & (steps["group"] == group))
         assert len(rows) == 4
-        assert len({steps["state_hash"][row] for row in rows}) == 1
+        assert len({steps["key_exact"][row] for row in rows}) == 1
         assert len({steps["task"][row] for row in rows}) == 1
 
 
