@@ -100,7 +100,7 @@ std::string close_session(const std::string& id, const rapidjson::Value& params,
   const std::optional<std::string> target = text_member(params, "session_id");
   if (!target || target->empty()) return rpc_error(id, kInvalidParams, "Invalid params: 'session_id' is required");
   if (*target == scope.session_id) {
-    return rpc_error(id, kInvalidRequest, "this session ends with its WebSocket; close that instead");
+    return rpc_error(id, kInvalidRequest, "the session ends with its WebSocket; close that instead");
   }
   const std::shared_ptr<Session> session = scope.service.pool().peek(*target);
   if (!session || &session->environment != &scope.environment) {
