@@ -7,4 +7,7 @@ cd "$(dirname "$0")/.."
 scripts/setup.sh
 scripts/build.sh release lodestep >&2
 rm -f build/demo.db build/demo.db-wal build/demo.db-shm
-exec build/bin/lodestep rollout sokoban --groups 16 --group-size 8 --policy mixed:0.5 --out build/demo.db "$@"
+build/bin/lodestep rollout sokoban --groups 16 --group-size 8 --policy mixed:0.5 --out build/demo.db "$@"
+echo
+echo "The program is build/bin/lodestep. See this run in a browser:"
+echo "  build/bin/lodestep view build/demo.db"
