@@ -12,7 +12,7 @@ target_compile_options(lodestep_settings INTERFACE -Wall -Wextra -Wpedantic -Wco
                        -Werror -ffp-contract=off -fno-fast-math)
 if(LODESTEP_SANITIZE)
   target_compile_options(lodestep_settings INTERFACE -fsanitize=${LODESTEP_SANITIZE}
-                         -fno-omit-frame-pointer -fno-sanitize-recover=all -g1)
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all -g1 -O1)
   target_link_options(lodestep_settings INTERFACE -fsanitize=${LODESTEP_SANITIZE})
 endif()
 find_program(MOLD mold)

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "envs/alfworld_bridge/household.h"
 #include "envs/alfworld_bridge/planner.h"
+#include "tests/support/fuzz.h"
 #include "tests/unit/alfworld/small_game.h"
 
 namespace lodestep::alfworld {
@@ -25,11 +26,11 @@ void play(const std::shared_ptr<const Game>& game, Stream& dice) {
   TaskView(game).keys(world);
 }
 
-TEST_CASE("game files with damaged bytes") {
+TEST_CASE("fuzz: game files with damaged bytes", "[fuzz]") {
   Stream dice(hash128("bytes"));
   const std::string good = SmallGame().file();
   std::size_t accepted = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < test::fuzz_rounds(1500); ++i) {
     std::string bad = good;
     for (std::size_t n = 1 + dice.below(4); n > 0; --n) {
       const std::size_t at = dice.below(bad.size());
@@ -72,10 +73,10 @@ std::string shuffled(const std::string& text, Stream& dice) {
   return join(words, "");
 }
 
-TEST_CASE("game files with damaged structure") {
+TEST_CASE("fuzz: game files with damaged structure", "[fuzz]") {
   Stream dice(hash128("structure"));
   std::size_t accepted = 0;
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < test::fuzz_rounds(1500); ++i) {
     SmallGame game;
     if (dice.below(2) == 0) game.domain = shuffled(game.domain, dice);
     if (dice.below(2) == 0) game.grammar = shuffled(game.grammar, dice);
@@ -88,14 +89,14 @@ TEST_CASE("game files with damaged structure") {
   CHECK(accepted > 20);
 }
 
-TEST_CASE("odd commands are never offered and change nothing") {
+TEST_CASE("fuzz: odd commands are never offered and change nothing", "[fuzz]") {
   const auto game = load_game(household_games()[0].file, "embedded");
   REQUIRE(game.ok());
   Stream dice(hash128("commands"));
   World world(*game);
   const std::vector<std::uint64_t> before = world.bits();
   std::string text;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < test::fuzz_rounds(3000); ++i) {
     std::string odd((*game)->command(dice.below((*game)->command_count())).text());
     odd.insert(dice.below(odd.size() + 1), 1, static_cast<char>(dice.below(256)));
     CHECK_FALSE(world.step(odd, text));

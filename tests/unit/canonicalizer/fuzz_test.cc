@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/rng.h"
+#include "tests/support/fuzz.h"
 #include "tests/unit/canonicalizer/views.h"
 
 namespace lodestep::canonicalizer {
@@ -70,9 +71,9 @@ Batch random_batch(PythonRandom& dice) {
   return batch;
 }
 
-TEST_CASE("fuzz: any pages through every matcher") {
+TEST_CASE("fuzz: any pages through every matcher", "[fuzz]") {
   PythonRandom dice(21);
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < test::fuzz_rounds(150); ++round) {
     const Batch batch = random_batch(dice);
     for (const std::string& name : MatcherRegistry().names()) {
       INFO(name << " round " << round);
@@ -96,9 +97,9 @@ TEST_CASE("fuzz: any pages through every matcher") {
   }
 }
 
-TEST_CASE("fuzz: robust sees the same states in any order") {
+TEST_CASE("fuzz: robust sees the same states in any order", "[fuzz]") {
   PythonRandom dice(22);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < test::fuzz_rounds(200); ++round) {
     const Batch batch = random_batch(dice);
     std::vector<std::size_t> order(batch.views.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -8,6 +8,7 @@
 #include "base/sequence_matcher.h"
 #include "base/text.h"
 #include "canonicalizer/similarity.h"
+#include "tests/support/fuzz.h"
 #include "tests/support/shared_data.h"
 #include "tests/unit/canonicalizer/views.h"
 
@@ -105,9 +106,9 @@ std::size_t plain_subsequence(std::u32string_view a, std::u32string_view b) {
   return row.back();
 }
 
-TEST_CASE("fuzz: the fast ratio equals the plain one") {
+TEST_CASE("fuzz: the fast ratio equals the plain one", "[fuzz]") {
   PythonRandom dice(11);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < test::fuzz_rounds(1500); ++round) {
     const std::u32string b = random_text(dice, dice.below(round % 3 == 0 ? 500 : 60));
     const std::u32string a =
         dice.below(3) == 0 ? random_text(dice, dice.below(300)) : edited(dice, b, dice.below(12));

@@ -8,6 +8,7 @@
 #include "canonicalizer/edit_distance.h"
 #include "canonicalizer/normal_form.h"
 #include "canonicalizer/segments.h"
+#include "tests/support/fuzz.h"
 
 namespace lodestep::canonicalizer {
 namespace {
@@ -27,9 +28,9 @@ std::size_t plain_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-TEST_CASE("fuzz: the edit distance equals the plain one") {
+TEST_CASE("fuzz: the edit distance equals the plain one", "[fuzz]") {
   PythonRandom dice(3);
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::fuzz_rounds(3000); ++round) {
     std::string a(dice.below(round % 10 == 0 ? 300 : 40), ' ');
     for (char& c : a) c = "abcd"[dice.below(4)];
     std::string b = a;

@@ -7,6 +7,7 @@
 #include "base/rng.h"
 #include "graph/estimator.h"
 #include "tests/reference/credit_reference.h"
+#include "tests/support/fuzz.h"
 
 using namespace lodestep;
 using reference::CreditStep;
@@ -105,8 +106,9 @@ void compare(const std::string& estimator, const Settings& settings, const std::
 
 }  // namespace
 
-TEST_CASE("estimators equal their formulas written plainly") {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+TEST_CASE("differential fuzz: estimators equal their formulas written plainly", "[fuzz]") {
+  const auto rounds = static_cast<std::uint64_t>(test::fuzz_rounds(60));
+  for (std::uint64_t seed = 0; seed < rounds; ++seed) {
     INFO("seed " << seed);
     const std::vector<CreditStep> steps = random_steps(seed);
     compare("grpo", {}, steps, reference::grpo(steps, {}));

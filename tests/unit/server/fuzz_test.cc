@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/text.h"
+#include "tests/support/fuzz.h"
 #include "tests/unit/server/support.h"
 
 namespace lodestep::harness {
@@ -52,13 +53,13 @@ void check(const std::string& body) {
   REQUIRE_FALSE(document.HasParseError());
 }
 
-TEST_CASE("damaged HTTP requests") {
+TEST_CASE("fuzz: damaged HTTP requests", "[fuzz]") {
   Limits limits;
   limits.max_sessions = 50;
   TestServer server(limits);
   Stream dice(Hasher().add("fuzz http").finish());
   const std::vector<std::string> methods{"GET", "POST", "POST", "POST", "DELETE", "HEAD", "BREW"};
-  for (int i = 0; i < 20000; ++i) {
+  for (int i = 0; i < test::fuzz_rounds(20000); ++i) {
     const HttpRequest request{methods[dice.below(methods.size())], damaged(kTargets[dice.below(kTargets.size())], dice),
                               damaged(kBodies[dice.below(kBodies.size())], dice)};
     CAPTURE(request.method, request.target, request.body);
@@ -68,13 +69,13 @@ TEST_CASE("damaged HTTP requests") {
   }
 }
 
-TEST_CASE("damaged WebSocket messages") {
+TEST_CASE("fuzz: damaged WebSocket messages", "[fuzz]") {
   TestServer server;
   Stream dice(Hasher().add("fuzz sockets").finish());
   for (const char* target : {"/ws", "/openenv/sokoban/ws", "/mcp", "/v1/stream"}) {
     auto socket = server.socket(target);
     REQUIRE(socket);
-    for (int i = 0; i < 5000; ++i) {
+    for (int i = 0; i < test::fuzz_rounds(5000); ++i) {
       const std::string text = damaged(kBodies[dice.below(kBodies.size())], dice);
       CAPTURE(target, text);
       const SocketReply reply = socket->on_message(text);

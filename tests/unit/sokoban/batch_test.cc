@@ -5,6 +5,7 @@
 #include "envs/sokoban/generator.h"
 #include "envs/sokoban/level_pack.h"
 #include "envs/sokoban/render.h"
+#include "tests/support/fuzz.h"
 #include "tests/unit/sokoban/support.h"
 
 namespace lodestep::sokoban {
@@ -77,7 +78,7 @@ void differential(BatchActions actions, BatchRewards rewards, Autoreset autorese
   std::vector<std::uint8_t> acts(n), final_planes(planes.size()),
       codes(n * batch.observation_bytes(ObservationKind::kCodes)), fresh(planes.size());
   int ends = 0;
-  for (int t = 0; t < 400; ++t) {
+  for (int t = 0; t < test::fuzz_rounds(400); ++t) {
     for (std::size_t i = 0; i < n; ++i) {
       acts[i] = static_cast<std::uint8_t>(dice.below(actions == BatchActions::kGym ? 9 : 5));
       const std::optional<std::string> gold = dice.below(3) > 0 ? plain[i].env->gold_action() : std::nullopt;
@@ -125,7 +126,7 @@ void differential(BatchActions actions, BatchRewards rewards, Autoreset autorese
   CHECK(ends > 100);
 }
 
-TEST_CASE("differential fuzz: batch and plain environment agree on every step") {
+TEST_CASE("differential fuzz: batch and plain environment agree on every step", "[fuzz]") {
   for (const BatchActions actions : {BatchActions::kVerl, BatchActions::kGym}) {
     for (const Autoreset mode : {Autoreset::kNextStep, Autoreset::kSameStep}) {
       differential(actions, BatchRewards::kGym, mode, true);

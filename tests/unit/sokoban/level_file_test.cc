@@ -7,6 +7,7 @@
 #include "envs/sokoban/level_file.h"
 #include "envs/sokoban/level_pack.h"
 #include "envs/sokoban/lurd.h"
+#include "tests/support/fuzz.h"
 #include "tests/unit/sokoban/support.h"
 
 namespace lodestep::sokoban {
@@ -170,14 +171,14 @@ TEST_CASE("Boxoban files: a thousand levels each, ids in their order") {
 }
 
 // Any bytes: a result or an error with a place, never a crash; what is read is sound.
-TEST_CASE("fuzz: damaged level files") {
+TEST_CASE("fuzz: damaged level files", "[fuzz]") {
   Stream dice(hash128("level files"));
   const std::string seeds[] = {
       "; 0\n#####\n#@$.#\n#####\n\n; 1\n######\n#@ $*#\n#.   #\n######\nTitle: x\nSolution: rR\n",
       "5#|#@$.#|5#\n2(3#|)\nComment:\nabc\nComment-End:\n", "####\n#+*$\n-_\n#..#\n####\n"};
   const std::string alphabet = "#@$.*+ -_pPbBo|()0123456789\n\r;:lurdLURDTitle";
   int read_well = 0;
-  for (int round = 0; round < 20'000; ++round) {
+  for (int round = 0; round < test::fuzz_rounds(20'000); ++round) {
     std::string text = seeds[dice.below(3)];
     for (std::uint64_t edits = dice.below(6); edits > 0; --edits) {
       const std::size_t at = dice.below(text.size() + 1);

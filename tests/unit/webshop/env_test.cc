@@ -20,6 +20,7 @@
 #include "envs/webshop/planner.h"
 #include "envs/webshop/sample_shop.h"
 #include "envs/webshop/webshop_env.h"
+#include "tests/support/fuzz.h"
 #include "tests/support/shared_data.h"
 
 namespace lodestep::webshop {
@@ -390,11 +391,11 @@ TEST_CASE("a catalogue file is opened once per process and must be whole") {
   CHECK_FALSE(open_catalogue(files.write("empty.db", "")));
 }
 
-TEST_CASE("fuzz: products, queries and actions of any bytes") {
+TEST_CASE("fuzz: products, queries and actions of any bytes", "[fuzz]") {
   PythonRandom dice(7);
   const std::string whole = product_json(
       "B1", "Mug", ",\"pricing\":\"$1 - $2\",\"customization_options\":{\"Color\":[{\"value\":\"Red\"}]}");
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < test::fuzz_rounds(3000); ++round) {
     std::string text = whole;
     for (std::uint64_t i = 0, n = 1 + dice.below(4); i < n; ++i) {
       const std::size_t at = dice.below(text.size());
@@ -410,7 +411,7 @@ TEST_CASE("fuzz: products, queries and actions of any bytes") {
   const auto factory = open_shop({{"after_done", "continue"}});
   const auto env = factory->make();
   REQUIRE(env->reset({"webshop", "goal/0", 0}).ok());
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < test::fuzz_rounds(1500); ++round) {
     std::string action = dice.below(2) == 0 ? "search[" : "click[";
     for (std::uint64_t i = 0, n = dice.below(12); i < n; ++i) {
       static constexpr char32_t kLast[] = {0x7f, 0x7ff, 0xd7ff, 0x1ffff, 0x10ffff};
