@@ -30,7 +30,7 @@ TEST_CASE("fuzz: game files with damaged bytes", "[fuzz]") {
   Stream dice(hash128("bytes"));
   const std::string good = SmallGame().file();
   std::size_t accepted = 0;
-  for (int i = 0; i < test::fuzz_rounds(1500); ++i) {
+  for (int i = 0; i < lodestep::test::fuzz_rounds(1500); ++i) {
     std::string bad = good;
     for (std::size_t n = 1 + dice.below(4); n > 0; --n) {
       const std::size_t at = dice.below(bad.size());
@@ -76,7 +76,7 @@ std::string shuffled(const std::string& text, Stream& dice) {
 TEST_CASE("fuzz: game files with damaged structure", "[fuzz]") {
   Stream dice(hash128("structure"));
   std::size_t accepted = 0;
-  for (int i = 0; i < test::fuzz_rounds(1500); ++i) {
+  for (int i = 0; i < lodestep::test::fuzz_rounds(1500); ++i) {
     SmallGame game;
     if (dice.below(2) == 0) game.domain = shuffled(game.domain, dice);
     if (dice.below(2) == 0) game.grammar = shuffled(game.grammar, dice);
@@ -96,7 +96,7 @@ TEST_CASE("fuzz: odd commands are never offered and change nothing", "[fuzz]") {
   World world(*game);
   const std::vector<std::uint64_t> before = world.bits();
   std::string text;
-  for (int i = 0; i < test::fuzz_rounds(3000); ++i) {
+  for (int i = 0; i < lodestep::test::fuzz_rounds(3000); ++i) {
     std::string odd((*game)->command(dice.below((*game)->command_count())).text());
     odd.insert(dice.below(odd.size() + 1), 1, static_cast<char>(dice.below(256)));
     CHECK_FALSE(world.step(odd, text));
