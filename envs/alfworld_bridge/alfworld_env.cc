@@ -173,7 +173,10 @@ class AlfworldEnv final : public Environment {
     out["holding"] = held == kNone ? "null" : json_quote(name(held));
     out["verb"] = json_quote(form.substr(0, form.find(' ')));
     out["put_form"] = json_quote(form);
-    if (rules_.located) out["anchor"] = json_quote(reply_ + " " + join(admissible_actions(), ","));
+    if (rules_.located) {
+      out["anchor"] = json_quote(reply_ + " " + join(admissible_actions(), ","));
+      for (auto& [fact, value] : tracker_.facts()) out[fact] = value;
+    }
     return out;
   }
 

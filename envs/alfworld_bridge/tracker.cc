@@ -98,6 +98,25 @@ std::string Tracker::turn_text(std::string_view reply) const {
   return text;
 }
 
+std::map<std::string, std::string> Tracker::facts() const {
+  std::string treated, moved;
+  for (const Treated& item : treated_) {
+    std::vector<std::string> words;
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((item.marks >> i & 1) != 0) words.emplace_back(kMarks[i]);
+    }
+    treated += (treated.empty() ? "" : ",") + json_quote(item.name) + ":" + json_array(words);
+  }
+  for (const Moved& item : moved_) {
+    moved += (moved.empty() ? "" : ",") + json_quote(item.name) + ":{\"old\":" + json_quote(item.from) +
+             ",\"new\":" + json_quote(item.to) + "}";
+  }
+  return {{"obs_location", json_quote(location_)},
+          {"obs_holding", json_quote(holding_)},
+          {"items_info", "{" + treated + "}"},
+          {"item_location", "{" + moved + "}"}};
+}
+
 std::vector<std::string> Tracker::save() const {
   std::vector<std::string> fields{location_, holding_, std::to_string(treated_.size())};
   for (const Treated& item : treated_) fields.insert(fields.end(), {item.name, std::to_string(item.marks)});

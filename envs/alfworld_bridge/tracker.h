@@ -6,6 +6,7 @@
 // Threads: a value.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,9 @@ class Tracker {
   void follow(std::string_view action, std::string_view reply);
   // "REPLY Location: L. Items in hand (status): H. MOVES"; ends in a blank when nothing was moved.
   std::string turn_text(std::string_view reply) const;
+  // The same facts as JSON values: obs_location, obs_holding (texts), items_info {"mug 1":["heated"]},
+  // item_location {"mug 1":{"old":"shelf 1","new":"desk 1"}}.
+  std::map<std::string, std::string> facts() const;
 
   std::vector<std::string> save() const;
   Status load(const std::vector<std::string>& fields);  // on failure nothing changes
