@@ -60,9 +60,7 @@ class LineReader {
     return status_;
   }
 
-  // Which rows left a field to be filled in from the rest of their episode.
-  const std::vector<std::uint8_t>& lacks_next_state() const { return lacks_next_state_; }
-  const std::vector<std::uint8_t>& lacks_episode_reward() const { return lacks_episode_reward_; }
+  const LeftOut& left_out() const { return left_out_; }
 
  private:
   struct Field {
@@ -222,8 +220,8 @@ class LineReader {
     }
     file_.batch.add(step_);
     file_.where.push_back(where_);
-    lacks_next_state_.push_back(next_state_given_ ? 0 : 1);
-    lacks_episode_reward_.push_back(seen_[kEpisodeReward] ? 0 : 1);
+    left_out_.next_state.push_back(next_state_given_ ? 0 : 1);
+    left_out_.episode_reward.push_back(seen_[kEpisodeReward] ? 0 : 1);
     if (hash_ != graph::kNone || !file_.state_hash.empty()) {
       file_.state_hash.resize(row, graph::kNone);
       file_.state_hash.push_back(hash_);
@@ -242,7 +240,7 @@ class LineReader {
   std::vector<Id> row_keys_;
   Id hash_ = graph::kNone;
   bool next_state_given_ = false;
-  std::vector<std::uint8_t> lacks_next_state_, lacks_episode_reward_;
+  LeftOut left_out_;
 };
 
 // Rows in (task, episode, t) order; a second row at one place is an error.
@@ -266,7 +264,8 @@ Result<std::vector<std::uint32_t>> order_rows(const StepFile& file) {
 // Fills next states and episode rewards that the lines left out, one episode at a time.
 class EpisodeFiller {
  public:
-  EpisodeFiller(StepFile& file, const LineReader& reader) : file_(file), batch_(file.batch), reader_(reader) {
+  EpisodeFiller(StepFile& file, const LeftOut& left_out)
+      : file_(file), batch_(file.batch), left_out_(left_out) {
     batch_.episode_reward.resize(batch_.rows(), 0);
     batch_.episode_reward_known.resize(batch_.rows(), 1);
   }
@@ -283,7 +282,7 @@ class EpisodeFiller {
     Id next = graph::kNone;  // the state of the next active step
     for (std::size_t i = rows.size(); i-- > 0;) {
       const std::uint32_t row = rows[i];
-      if (reader_.lacks_next_state()[row]) batch_.next_state[row] = next;
+      if (left_out_.next_state[row] != 0) batch_.next_state[row] = next;
       if (active(row)) next = batch_.state[row];
     }
   }
@@ -293,7 +292,7 @@ class EpisodeFiller {
     double sum = 0;
     bool known = true;
     for (std::uint32_t row : rows) {
-      if (!reader_.lacks_episode_reward()[row]) {
+      if (left_out_.episode_reward[row] == 0) {
         if (given && (batch_.episode_reward[*given] != batch_.episode_reward[row] ||
                       batch_.episode_reward_known[*given] != batch_.episode_reward_known[row])) {
           return wrong("\"episode_reward\" is not the one of " + file_.where[*given], file_.where[row],
@@ -314,7 +313,7 @@ class EpisodeFiller {
 
   StepFile& file_;
   graph::Batch& batch_;
-  const LineReader& reader_;
+  const LeftOut& left_out_;
 };
 
 std::string number_or_null(const std::vector<double>& column, std::size_t row) {
@@ -336,21 +335,25 @@ Result<StepFile> read_steps(const std::string& path, UnknownFields unknown, Io& 
   if (!read) return read.error();
   if (!file.state_hash.empty()) file.state_hash.resize(file.batch.rows(), graph::kNone);
   file.batch.goal_state = file.states.find("\"success\"");
+  if (Status completed = complete_steps(file, reader.left_out()); !completed) return completed.error();
+  return file;
+}
 
-  const Result<std::vector<std::uint32_t>> order = order_rows(file);
+Status complete_steps(StepFile& steps, const LeftOut& left_out) {
+  const Result<std::vector<std::uint32_t>> order = order_rows(steps);
   if (!order) return order.error();
-  EpisodeFiller filler(file, reader);
+  EpisodeFiller filler(steps, left_out);
   for (std::size_t begin = 0; begin < order->size();) {
     const std::uint32_t first = (*order)[begin];
     std::size_t end = begin;
-    while (end < order->size() && file.batch.task[(*order)[end]] == file.batch.task[first] &&
-           file.batch.episode[(*order)[end]] == file.batch.episode[first]) {
+    while (end < order->size() && steps.batch.task[(*order)[end]] == steps.batch.task[first] &&
+           steps.batch.episode[(*order)[end]] == steps.batch.episode[first]) {
       ++end;
     }
-    if (Status s = filler.fill(std::span(*order).subspan(begin, end - begin)); !s) return s.error();
+    if (Status s = filler.fill(std::span(*order).subspan(begin, end - begin)); !s) return s;
     begin = end;
   }
-  return file;
+  return {};
 }
 
 bool is_text_state(const StepFile& steps, Id state) { return steps.states.text(state).front() == '"'; }

@@ -5,6 +5,7 @@
 // Threads: one per call. The fields are those of docs/credit.md. Errors name the file and the line.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,15 @@ struct StepFile {
 // Fails on malformed JSON, missing or mistyped fields, numbers that are not finite, an episode whose
 // episode_reward changes from line to line, and on a second line with the same task, episode and t.
 Result<StepFile> read_steps(const std::string& path, UnknownFields unknown, Io& io);
+
+// Rows that left a field to be filled in from the rest of their episode; 1: left out.
+struct LeftOut {
+  std::vector<std::uint8_t> next_state, episode_reward;
+};
+// Fills them in: the next state is the state of the episode's next active step, the episode reward the sum.
+// Fails on a second row with the same task, episode and t, and where an episode is given two different
+// rewards.
+Status complete_steps(StepFile& steps, const LeftOut& left_out);
 
 // The state as Python prints it, for matchers: the text itself, or "(1, 2, 3)".
 std::string state_text(const StepFile& steps, graph::Id state);

@@ -72,13 +72,34 @@ nb::dict credit_dict(Credit credit, const std::vector<std::string>& notes) {
   return out;
 }
 
-// The credit of a step file, and its graphs as JSON text where they are asked for and the estimator builds
-// any.
-nb::tuple credit_steps(const CreditPlan& plan, const StepFile& steps, bool with_graphs) {
+// The graphs of a credit, one per task. Python names their tasks and states.
+struct Graphs {
+  std::vector<graph::TransitionGraph> graphs;
+
+  nb::list rows() const {
+    nb::list out;
+    for (const graph::TransitionGraph& graph : graphs) {
+      if (graph.nodes() == 0) continue;
+      nb::list nodes, edges;
+      for (std::size_t v = 0; v < graph.nodes(); ++v) {
+        nodes.append(
+            nb::make_tuple(graph.state[v], graph.distance[v], graph.reached[v] != 0, graph.visits[v]));
+      }
+      for (const graph::Edge& edge : graph.edges) {
+        edges.append(nb::make_tuple(edge.from, edge.to, edge.cost, edge.count));
+      }
+      out.append(nb::make_tuple(graph.task, nodes, edges, graph.goal));
+    }
+    return out;
+  }
+};
+
+// The credit of a step file, and its graphs where the estimator builds any.
+nb::tuple credit_steps(const CreditPlan& plan, const StepFile& steps) {
   struct Answer {
     Credit credit;
     std::vector<std::string> notes;
-    std::optional<std::string> graphs;
+    std::optional<Graphs> graphs;
   };
   const auto compute = [&]() -> Result<Answer> {
     graph::Request request{.estimator = plan.estimator, .preset = plan.preset, .settings = plan.settings};
@@ -94,7 +115,7 @@ nb::tuple credit_steps(const CreditPlan& plan, const StepFile& steps, bool with_
     Result<Credit> credit = graph::estimate(request, steps.batch);
     if (!credit) return credit.error();
     Answer answer{std::move(*credit), std::move(matching->notes), std::nullopt};
-    if (with_graphs && info->has_graph) answer.graphs = harness::graphs_json(steps, answer.credit);
+    if (info->has_graph) answer.graphs = Graphs{std::move(answer.credit.graphs)};
     return answer;
   };
   Result<Answer> result = [&] {
@@ -102,7 +123,13 @@ nb::tuple credit_steps(const CreditPlan& plan, const StepFile& steps, bool with_
     return compute();
   }();
   Answer answer = value_or_raise(std::move(result));
-  return nb::make_tuple(credit_dict(std::move(answer.credit), answer.notes), answer.graphs);
+  return nb::make_tuple(credit_dict(std::move(answer.credit), answer.notes), std::move(answer.graphs));
+}
+
+nb::list names_of(const Interner& names) {
+  nb::list out;
+  for (std::size_t id = 0; id < names.size(); ++id) out.append(text_of(names.text(static_cast<Id>(id))));
+  return out;
 }
 
 nb::tuple credit_json_lines(const CreditPlan& plan, const std::string& lines, bool ignore_unknown) {
@@ -114,17 +141,22 @@ nb::tuple credit_json_lines(const CreditPlan& plan, const std::string& lines, bo
     return harness::read_steps(
         "-", ignore_unknown ? harness::UnknownFields::kIgnore : harness::UnknownFields::kRefuse, io);
   }();
-  return credit_steps(plan, value_or_raise(std::move(steps)), true);
+  const StepFile file = value_or_raise(std::move(steps));
+  const nb::tuple credit = credit_steps(plan, file);
+  return nb::make_tuple(credit[0], credit[1], names_of(file.tasks), names_of(file.states));
 }
 
 using IdColumn = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using NumberColumn = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FlagColumn = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Columns of a batch by the names of graph/batch.h; `states` are the distinct states as JSON values.
+// Columns of a batch by the names of graph/batch.h; `states` are the distinct states as JSON values, where a
+// matcher reads them. `left_out`: rows without next state, rows without episode reward, to be filled in from
+// the rest of their episode.
 nb::tuple credit_columns(const CreditPlan& plan, const nb::dict& columns,
                          const std::vector<std::string>& states, Id goal_state,
-                         const std::vector<IdColumn>& keys) {
+                         const std::vector<IdColumn>& keys,
+                         const std::optional<std::pair<FlagColumn, FlagColumn>>& left_out) {
   StepFile steps;
   graph::Batch& batch = steps.batch;
   batch.goal_state = goal_state;
@@ -141,8 +173,18 @@ nb::tuple credit_columns(const CreditPlan& plan, const nb::dict& columns,
   fill.operator()<IdColumn>("action", batch.action);
   fill.operator()<IdColumn>("tokens", batch.tokens);
   fill.operator()<IdColumn>("turns_left", batch.turns_left);
+  fill.operator()<IdColumn>("admissible_count", batch.admissible_count);
   fill.operator()<NumberColumn>("reward", batch.reward);
   fill.operator()<NumberColumn>("episode_reward", batch.episode_reward);
+  fill.operator()<NumberColumn>("cost", batch.cost);
+  fill.operator()<NumberColumn>("value", batch.value);
+  fill.operator()<NumberColumn>("next_value", batch.next_value);
+  fill.operator()<NumberColumn>("log_ratio", batch.log_ratio);
+  fill.operator()<NumberColumn>("energy", batch.energy);
+  fill.operator()<NumberColumn>("answer_logprob_before", batch.answer_logprob_before);
+  fill.operator()<NumberColumn>("answer_logprob_after", batch.answer_logprob_after);
+  fill.operator()<FlagColumn>("reward_known", batch.reward_known);
+  fill.operator()<FlagColumn>("episode_reward_known", batch.episode_reward_known);
   fill.operator()<FlagColumn>("valid", batch.valid);
   fill.operator()<FlagColumn>("success", batch.success);
   fill.operator()<FlagColumn>("done", batch.done);
@@ -151,10 +193,19 @@ nb::tuple credit_columns(const CreditPlan& plan, const nb::dict& columns,
   fill.operator()<FlagColumn>("infrastructure_failure", batch.infrastructure_failure);
   for (const IdColumn& level : keys) batch.keys.emplace_back(level.data(), level.data() + level.shape(0));
   if (batch.next_state.empty()) batch.next_state.assign(batch.state.size(), graph::kNone);
+  if (left_out) {
+    const auto& [next_state, episode_reward] = *left_out;
+    for (std::size_t row = 0; row < batch.rows(); ++row) {
+      steps.where.push_back("step " + std::to_string(row + 1));
+    }
+    check(harness::complete_steps(
+        steps, {{next_state.data(), next_state.data() + next_state.shape(0)},
+                {episode_reward.data(), episode_reward.data() + episode_reward.shape(0)}}));
+  }
   check(graph::validate(batch));
   for (const std::string& state : states) steps.states.intern(state);
   LODESTEP_CHECK(steps.states.size() == states.size());  // distinct, or numbers and texts would part
-  return credit_steps(plan, steps, false);
+  return credit_steps(plan, steps);
 }
 
 nb::dict credit_of_recording(const CreditPlan& plan, harness::Recording& recording,
@@ -255,15 +306,39 @@ void bind_credit(nb::module_& module) {
                                   threads};
           },
           nb::arg("estimator"), nb::arg("preset"), nb::arg("settings"), nb::arg("matcher"),
-          nb::arg("matcher_settings"), nb::arg("threads"));
+          nb::arg("matcher_settings"), nb::arg("threads"),
+          nb::sig("def __init__(self, estimator: str, preset: str, settings: dict[str, typing.Any], matcher: "
+                  "str, "
+                  "matcher_settings: dict[str, typing.Any], threads: int) -> None"));
+  nb::class_<Graphs>(module, "Graphs")
+      .def("rows", &Graphs::rows,
+           nb::sig("def rows(self) -> list[tuple[int, list[tuple[int, float, bool, int]], "
+                   "list[tuple[int, int, float, int]], int]]"),
+           "Per task: its number, nodes (state, distance, reached, visits), edges (from, to, cost, count), "
+           "goal.");
   module.def("credit_json_lines", credit_json_lines, nb::arg("plan"), nb::arg("lines"),
-             nb::arg("ignore_unknown"));
-  module.def("credit_columns", credit_columns, nb::arg("plan"), nb::arg("columns"), nb::arg("states"),
-             nb::arg("goal_state") = graph::kNone, nb::arg("keys") = std::vector<IdColumn>());
-  module.def("credit_of_recording", credit_of_recording, nb::arg("plan"), nb::arg("recording"),
-             nb::arg("path"), nb::arg("keep"));
-  module.def("estimators", estimator_list);
-  module.def("estimates", estimate_columns, nb::arg("recording"));
+             nb::arg("ignore_unknown"),
+             nb::sig("def credit_json_lines(plan: CreditPlan, lines: str, ignore_unknown: bool) -> "
+                     "tuple[dict[str, typing.Any], Graphs | None, list[str], list[str]]"));
+  module.def(
+      "credit_columns", credit_columns, nb::arg("plan"), nb::arg("columns"), nb::arg("states"),
+      nb::arg("goal_state") = graph::kNone, nb::arg("keys") = std::vector<IdColumn>(),
+      nb::arg("left_out") = nb::none(),
+      nb::sig("def credit_columns(plan: CreditPlan, columns: dict[str, numpy.typing.NDArray[typing.Any]], "
+              "states: collections.abc.Sequence[str], "
+              "goal_state: int = -1, keys: collections.abc.Sequence[numpy.typing.NDArray[typing.Any]] = [], "
+              "left_out: tuple[numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[typing.Any]] | None = "
+              "None) -> "
+              "tuple[dict[str, typing.Any], Graphs | None]"));
+  module.def(
+      "credit_of_recording", credit_of_recording, nb::arg("plan"), nb::arg("recording"), nb::arg("path"),
+      nb::arg("keep"),
+      nb::sig(
+          "def credit_of_recording(plan: CreditPlan, recording: Recording, path: str | None, keep: bool) -> "
+          "dict[str, typing.Any]"));
+  module.def("estimators", estimator_list, nb::sig("def estimators() -> list[dict[str, typing.Any]]"));
+  module.def("estimates", estimate_columns, nb::arg("recording"),
+             nb::sig("def estimates(recording: Recording) -> list[dict[str, typing.Any]]"));
   module.def("summary_text", [](const harness::Recording& recording) {
     return text_of(to_text(harness::summarize(recording)));
   });

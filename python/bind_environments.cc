@@ -194,8 +194,11 @@ void bind_factory(nb::module_& module) {
             return std::make_unique<PyEnvironment>(opened, max_steps);
           },
           nb::arg("max_steps") = 0, "One environment; max_steps = 0 means no step budget.");
-  module.def("open_environment", open, nb::arg("name"), nb::arg("data"), nb::arg("settings"));
-  module.def("environment_types", environment_types_list);
+  module.def(
+      "open_environment", open, nb::arg("name"), nb::arg("data"), nb::arg("settings"),
+      nb::sig("def open_environment(name: str, data: str, settings: dict[str, typing.Any]) -> Factory"));
+  module.def("environment_types", environment_types_list,
+             nb::sig("def environment_types() -> list[dict[str, typing.Any]]"));
   module.def("draw", draw, nb::arg("seed"), nb::arg("split"), nb::arg("count"),
              "The index that a reset with this seed draws from a split of `count` tasks.");
 }

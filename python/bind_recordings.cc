@@ -382,7 +382,11 @@ void bind_recordings(nb::module_& module) {
           },
           nb::arg("tasks"), nb::arg("group_size"), nb::arg("max_steps"), nb::arg("seed"), nb::arg("threads"));
   module.def("rollout", rollout, nb::arg("factory"), nb::arg("plan"), nb::arg("policy"), nb::arg("info"),
-             nb::arg("out") = nb::none(), nb::arg("groups") = nb::none());
+             nb::arg("out") = nb::none(), nb::arg("groups") = nb::none(),
+             nb::sig("def rollout(factory: Factory, plan: RolloutPlan, policy: object, info: "
+                     "collections.abc.Mapping[str, str], "
+                     "out: str | None = None, groups: collections.abc.Sequence[int] | None = None) -> "
+                     "tuple[Recording, dict[str, float]]"));
   module.def("merge_recordings", merge_recordings, nb::arg("parts"), nb::arg("info"),
              nb::arg("out") = nb::none());
 }

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lodestep import _core
+from lodestep import _core, _steps
 from lodestep.errors import Error, InvalidArgument
 from lodestep.recordings import Recording
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Credit", "CreditWarning", "compute", "compute_columns", "estimators"]
 
 _COLUMNS = ("step_return", "step_advantage", "episode_advantage", "advantage", "weight", "group", "node", "next_node")
-# In a table an empty cell means that the field is left out, but a reward that is not there is not 0.
-_NULL_COUNTS = ("reward", "episode_reward")
 
 
 class CreditWarning(UserWarning):
@@ -51,20 +49,32 @@ class Credit:
     next_node: np.ndarray | None
     summary: dict[str, Any] = field(repr=False)
     notes: list[str] = field(repr=False)
-    _graphs: str | None = field(repr=False, default=None)
-    _long_names: dict[str, str] = field(repr=False, default_factory=dict)
+    _graphs: _core.Graphs | None = field(repr=False, default=None)
+    _tasks: Sequence[Any] = field(repr=False, default=())
+    _states: Sequence[Any] = field(repr=False, default=())
 
     @property
     def graphs(self) -> dict[str, Any] | None:
         """Per task the nodes, edges and goal of its graph, where the estimator builds one."""
         if self._graphs is None:
             return None
-        graphs = json.loads(self._graphs)
-        for graph in graphs.values():
-            for node in graph["nodes"]:
-                if isinstance(node["state"], str):
-                    node["state"] = self._long_names.get(node["state"], node["state"])
-        return graphs
+        out = {}
+        for task, nodes, edges, goal in self._graphs.rows():
+            out[str(self._tasks[task]) if self._tasks else str(task)] = {
+                "nodes": [
+                    {"id": i, "state": self._state(state), "distance": distance, "reached": reached, "visits": visits}
+                    for i, (state, distance, reached, visits) in enumerate(nodes)
+                ],
+                "edges": [dict(zip(("from", "to", "cost", "count"), edge)) for edge in edges],
+                "goal": goal,
+            }
+        return out
+
+    def _state(self, number: int) -> Any:
+        if not self._states:
+            return number
+        state = self._states[number] if number < len(self._states) else "success"  # a node that no step names
+        return list(state) if isinstance(state, tuple) else state
 
     def columns(self) -> dict[str, np.ndarray]:
         """The columns that the estimator has."""
@@ -106,21 +116,30 @@ def compute(
     plan = _core.CreditPlan(estimator, preset, settings, matcher, dict(matcher_settings or {}), threads)
     if isinstance(steps, Recording):
         return _credit(*steps._credit(plan))
-    # Only a matcher that compares texts needs to see them; for the others long ones go by a short name.
-    names = _ShortNames() if matcher == "exact" and not settings.get("similarity") else None
-    rows = _rows(steps) if names is None else map(names.shorten, _rows(steps))
-    lines = "\n".join(map(json.JSONEncoder(ensure_ascii=False, default=_plain).encode, rows))
+    steps = _checked(steps)
+    # Matchers read the texts of states, which only the reader of JSON lines keeps.
+    if matcher == "exact" and not settings.get("similarity"):
+        try:
+            ready = _steps.read(steps, ignore_unknown)
+        except _steps.Unusual:
+            pass
+        else:
+            answer = _core.credit_columns(plan, ready.columns, [], ready.goal, ready.keys, ready.left_out)
+            return _credit(*answer, ready.tasks, ready.states)
+    lines = "\n".join(map(json.JSONEncoder(ensure_ascii=False, default=_plain).encode, _steps.rows_of(steps)))
     try:
-        columns, graphs = _core.credit_json_lines(plan, lines, ignore_unknown)
-        return _credit(columns, graphs, names)
+        columns, graphs, tasks, states = _core.credit_json_lines(plan, lines, ignore_unknown)
     except Error as error:
-        error.where = error.where.replace("standard input line ", "step ").replace("standard input", "steps")
+        error.message, error.where = map(_as_steps, (error.message, error.where))
         raise
+    return _credit(columns, graphs, list(map(json.loads, tasks)), list(map(json.loads, states)))
 
 
-_IDS = ("task", "episode", "t", "state", "next_state", "action", "tokens", "turns_left")
-_NUMBERS = ("reward", "episode_reward")
-_FLAGS = ("valid", "active", "success", "done", "truncated", "infrastructure_failure")
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(_steps.IDS, np.int32),
+    **dict.fromkeys(_steps.NUMBERS, np.float64),
+    **dict.fromkeys(_steps.FLAGS, np.uint8),
+}
 
 
 def compute_columns(
@@ -135,81 +154,53 @@ def compute_columns(
     """The same on numbers alone, without a copy through text: for trainers that name states by number.
 
     `columns` are arrays of one length: task, episode, t and state are required, all dense numbers from 0; next_state
-    (-1: not known), action, tokens, turns_left, reward, episode_reward, valid, active, success, done, truncated and
-    infrastructure_failure may be left out. Nothing is derived: give next_state and episode_reward. `keys` are
+    (-1: not known), action, tokens, turns_left, admissible_count, reward, episode_reward, cost, value, next_value,
+    log_ratio, energy, valid, active, success, done, truncated and infrastructure_failure may be left out. Nothing is
+    derived: give next_state and episode_reward. `keys` are
     columns of key numbers, coarse to fine, for estimators that back off.
     """
     plan = _core.CreditPlan(estimator, preset, settings, "exact", {}, threads)
     ready: dict[str, np.ndarray] = {}
     for name, values in columns.items():
-        kind = np.int32 if name in _IDS else np.float64 if name in _NUMBERS else np.uint8 if name in _FLAGS else None
-        if kind is None:
-            known = ", ".join((*_IDS, *_NUMBERS, *_FLAGS))
-            raise InvalidArgument(f"unknown column {name!r}", "compute_columns", f"known: {known}")
-        ready[name] = np.ascontiguousarray(values, kind)
-    for name in _IDS[:4]:
+        if name not in _KINDS:
+            raise InvalidArgument(f"unknown column {name!r}", "compute_columns", f"known: {', '.join(_KINDS)}")
+        ready[name] = np.ascontiguousarray(values, _KINDS[name])
+    for name in _steps.IDS[:4]:
         if name not in ready:
             raise InvalidArgument(f"the column {name!r} is missing", "compute_columns")
     levels = [np.ascontiguousarray(level, np.int32) for level in keys or ()]
     return _credit(*_core.credit_columns(plan, ready, [], -1, levels))
 
 
-class _ShortNames:
-    """Short names for long texts, and back."""
-
-    _MARK = "\x00text "
-
-    def __init__(self) -> None:
-        self.of: dict[str, str] = {}
-
-    def name(self, value: Any) -> Any:
-        if not isinstance(value, str) or (len(value) <= 32 and not value.startswith(self._MARK)):
-            return value
-        return self.of.setdefault(value, f"{self._MARK}{len(self.of)}")
-
-    def shorten(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        out = dict(row)
-        for field_name in ("state", "next_state"):
-            if field_name in out:
-                out[field_name] = self.name(out[field_name])
-        if isinstance(out.get("keys"), (list, tuple)):
-            out["keys"] = list(map(self.name, out["keys"]))
-        return out
+def _checked(steps: Any) -> Any:
+    """Steps of a kind that is known; those that can be walked once only, as a list."""
+    if hasattr(steps, "to_pylist") or hasattr(steps, "iterrows"):
+        return steps
+    if isinstance(steps, Mapping):
+        lengths = {name: len(column) for name, column in steps.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise ValueError(f"columns of different lengths: {told}")
+        return steps
+    if isinstance(steps, Iterable):
+        return list(steps)
+    raise TypeError(f"steps cannot be a {type(steps).__name__}: give dicts, columns, a DataFrame or a table")
 
 
-def _credit(columns: dict[str, Any], graphs: str | None = None, names: _ShortNames | None = None) -> Credit:
+def _as_steps(words: str) -> str:
+    """The reader's words without the file that it believes to read."""
+    return words.replace("standard input line ", "step ").replace("standard input", "steps")
+
+
+def _credit(
+    columns: dict[str, Any],
+    graphs: _core.Graphs | None = None,
+    tasks: Sequence[Any] = (),
+    states: Sequence[Any] = (),
+) -> Credit:
     for line in columns["summary"]["warnings"]:
         warnings.warn(line, CreditWarning, stacklevel=3)
-    long_names = {} if names is None else {short: text for text, short in names.of.items()}
-    return Credit(**columns, _graphs=graphs, _long_names=long_names)
-
-
-def _rows(steps: Any) -> Iterator[Mapping[str, Any]]:
-    if hasattr(steps, "to_pylist"):  # an Arrow table
-        yield from (_without_nulls(row) for row in steps.to_pylist())
-    elif hasattr(steps, "iterrows"):  # a DataFrame
-        yield from (_without_nulls(row) for row in steps.to_dict("records"))
-    elif isinstance(steps, Mapping):
-        columns = {name: list(column) for name, column in steps.items()}
-        if len({len(column) for column in columns.values()}) > 1:
-            lengths = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
-            raise ValueError(f"columns of different lengths: {lengths}")
-        yield from (dict(zip(columns, row)) for row in zip(*columns.values()))
-    elif isinstance(steps, Iterable):
-        yield from steps
-    else:
-        raise TypeError(f"steps cannot be a {type(steps).__name__}: give dicts, columns, a DataFrame or a table")
-
-
-def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
-    out = {}
-    for name, value in row.items():
-        missing = value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"
-        if not missing:
-            out[name] = value
-        elif name in _NULL_COUNTS:
-            out[name] = None
-    return out
+    return Credit(**columns, _graphs=graphs, _tasks=tasks, _states=states)
 
 
 def _plain(value: Any) -> Any:
