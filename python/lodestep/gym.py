@@ -3,6 +3,7 @@
     import gymnasium, lodestep.gym
     env = gymnasium.make("lodestep/Sokoban-v0")
     envs = gymnasium.make_vec("lodestep/Sokoban-v0", num_envs=128, autoreset_mode="same_step")
+    fast = gymnasium.make_vec("lodestep/SokobanBoards-v0", num_envs=1024)       # boards as planes
 
 Observations are text by default; `observation="bytes"` gives the text as a fixed array of UTF-8 bytes and
 `observation="image"` pixels, where the environment has them. Actions are text by default; `actions="index"`
@@ -63,6 +64,21 @@ class AnyText(gymnasium.spaces.Text):
         return f"AnyText({self.max_length})"
 
 
+def _open(
+    name: str, data: str | os.PathLike[str], settings: Mapping[str, Any], observation: str, render_mode: str | None
+) -> Factory:
+    """The factory, with images where they are asked for and the environment can draw them."""
+    wanted = observation == "image" or render_mode == "rgb_array"
+    if wanted and "image" not in settings and _draws_images(name):
+        settings = {**settings, "image": "rgb"}
+    return open_environment(name, data, **settings)
+
+
+def _draws_images(name: str) -> bool:
+    options = [option for row in environments() if row["name"] == name for option in row["options"]]
+    return any(option["name"] == "image" and "rgb" in option["choices"] for option in options)
+
+
 class _Form:
     """How texts, pixels and actions look to a user of the environment; shared by both classes."""
 
@@ -83,7 +99,8 @@ class _Form:
         self.image_shape = None if first.image is None else first.image.shape
         if observation == "image" and self.image_shape is None:
             raise Unsupported("this environment shows no images", factory.name, "use observation='text'")
-        self.render_modes = ["ansi"] if self.image_shape is None else ["ansi", "rgb_array"]
+        draws = self.image_shape is not None or _draws_images(factory.name)
+        self.render_modes = ["ansi", "rgb_array"] if draws else ["ansi"]
         self.action_space: gymnasium.Space[Any]
         if actions == "text":
             self.action_space = AnyText(max_length, probe.admissible_actions())
@@ -100,7 +117,7 @@ class _Form:
         if render_mode is not None and render_mode not in self.render_modes:
             raise Unsupported(f"no render_mode {render_mode!r} here", "render", f"known: {', '.join(self.render_modes)}")
 
-    def action(self, action: Any, admissible: Sequence[str]) -> str:
+    def action(self, action: Any, admissible: Sequence[str]) -> Any:
         if self.actions == "text":
             return action
         # A number past the end of the list is an action that means nothing, as it would be in text.
@@ -132,7 +149,7 @@ def _check_options(options: Mapping[str, Any], factory: Factory) -> None:
 def _draw_task(factory: Factory, seed: int, split: str | None, options: Mapping[str, Any]) -> str:
     """The task of an episode: named by the options, or drawn from the split by the episode's seed."""
     if "task" in options:
-        return options["task"]
+        return str(options["task"])
     split = options.get("split", split) or factory.splits[0]
     if "index" in options:
         return factory.task_id(split, options["index"])
@@ -170,7 +187,7 @@ class LodestepEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
-        factory = open_environment(name, data, **settings)
+        factory = _open(name, data, settings, observation, render_mode)
         self._form = _Form(factory, observation, actions, max_length, max_actions)
         self._form.check_render_mode(render_mode)
         self.metadata = {**type(self).metadata, "render_modes": self._form.render_modes}
@@ -248,7 +265,7 @@ class LodestepVectorEnv(VectorEnv[Any, Any, Any]):
         **settings: Any,
     ) -> None:
         super().__init__()
-        factory = open_environment(name, data, **settings)
+        factory = _open(name, data, settings, observation, render_mode)
         self._form = _Form(factory, observation, actions, max_length, max_actions)
         self._form.check_render_mode(render_mode)
         self.autoreset_mode = _autoreset_mode(autoreset_mode)
@@ -469,7 +486,7 @@ class SokobanBoards(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             self._next_levels(np.flatnonzero(ended))
             if ended.any():
                 final = np.full(self.num_envs, None, object)
-                for member in np.flatnonzero(ended):
+                for member in map(int, np.flatnonzero(ended)):
                     final[member] = self.core.final_planes[member].copy()
                 infos.update(final_obs=final, _final_obs=ended.copy())
         else:
@@ -486,6 +503,9 @@ class SokobanBoards(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
 
 def _register() -> None:
+    boards = "lodestep/SokobanBoards-v0"
+    if boards not in registry and any(row["name"] == "sokoban" for row in environments()):
+        register(id=boards, vector_entry_point="lodestep.gym:SokobanBoards")
     for row in environments():
         name = env_id(row["name"])
         if name not in registry:

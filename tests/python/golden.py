@@ -20,6 +20,13 @@ def path(name: str) -> Path:
     return found
 
 
+def data(name: str) -> Path:
+    found = ROOT / "data" / name
+    if not found.exists():
+        pytest.skip(f"the data {name} are not here; LODESTEP_SHARED names their folder")
+    return found
+
+
 def text(name: str) -> str:
     file = path(name)
     if file.suffix != ".zst":

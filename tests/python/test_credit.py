@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -198,6 +199,11 @@ def as_tensor(values):
     return torch.tensor(np.asarray(values, np.float32))
 
 
+def as_double_tensor(values):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    return torch.tensor(np.asarray(values, np.float64))
+
+
 def rows_of(case: dict, tensor) -> SimpleNamespace:
     steps, width = case["steps"], case["response_width"]
     mask = np.zeros((len(steps), width))
@@ -228,18 +234,28 @@ def rows_of(case: dict, tensor) -> SimpleNamespace:
 
 
 def expected_of(tensor) -> str:
-    """Double arrays are compared with the released code in double, tensors with the release itself."""
-    return "expected_f64" if tensor is as_array else "expected"
+    """Doubles are compared with the released code in double, float32 tensors with the release itself."""
+    return "expected" if tensor is as_tensor else "expected_f64"
 
 
 def check(got, case: dict, name: str, tensor) -> None:
-    """Results are float32: 1e-6, for the release off the marks where float32 and exact arithmetic part."""
+    """Doubles agree to 1e-9. The release's own float32 rounding is more than 1e-6 at the marks and close to it at some
+    other rows; with that of inputs and results a few rows in a thousand come to 4e-6."""
+    near = 1e-9 if np.asarray(got).dtype == np.float64 else 1e-6
     got, want = np.asarray(got, float), np.array(case[expected_of(tensor)][name], float)
     assert got.shape == want.shape
     off_mark = np.ones(len(got), bool)
-    if tensor is not as_array:
+    if tensor is as_tensor:
         off_mark[case.get("rounding_sensitive", {}).get(name, [])] = False
-    assert got[off_mark] == pytest.approx(want[off_mark], rel=1e-6, abs=1e-6), (case["name"], name)
+    got, want = got[off_mark], want[off_mark]
+    far = np.abs(got - want) > near * np.maximum(1, np.abs(want))
+    FAR[tensor.__name__, name] += far.sum()
+    ROWS[tensor.__name__, name] += len(far)
+    assert got == pytest.approx(want, rel=4 * near, abs=4 * near), (case["name"], name)
+
+
+FAR: Counter[tuple[str, str]] = Counter()
+ROWS: Counter[tuple[str, str]] = Counter()
 
 
 @functools.cache
@@ -247,7 +263,7 @@ def golden_cases(name: str) -> list[dict]:
     return golden.cases(f"credit/{name}")
 
 
-@pytest.mark.parametrize("tensor", [as_array, as_tensor])
+@pytest.mark.parametrize("tensor", [as_array, as_tensor, as_double_tensor])
 @pytest.mark.parametrize("name", ["gigpo.json", "hgpo.json", "graphgpo.json.zst"])
 def test_verl_agent_functions_equal_the_golden_vectors(name: str, tensor) -> None:
     for case in golden_cases(name):
@@ -288,12 +304,14 @@ def test_verl_agent_functions_equal_the_golden_vectors(name: str, tensor) -> Non
                 **common, step_advantage_w=params["step_w"], episode_advantage_w=params["episode_w"]
             )
         assert type(advantages) is type(rows.scores) and advantages.shape == rows.mask.shape
-        assert advantages is returned and np.asarray(advantages).dtype == np.float32
+        assert advantages is returned and advantages.dtype == rows.scores.dtype
         spread = np.asarray(advantages)
         for i, step in enumerate(rows.steps):  # M1: all of a step's own tokens, and no other
             n = step["response_len"]
             assert (spread[i, :n] == spread[i, :1]).all() and (spread[i, n:] == 0).all()
         check(spread[:, 0], case, "advantage", tensor)
+    for key, rows in ROWS.items():
+        assert FAR[key] <= (0.003 * rows if key[0] == "as_tensor" else 0), key
 
 
 def test_verl_agent_functions_refuse() -> None:

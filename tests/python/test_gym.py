@@ -31,9 +31,17 @@ def same(a, b) -> bool:
 
 
 def forms(name: str) -> list[dict]:
-    images = lodestep.make(name).reset(seed=0).image is not None
+    images = "rgb_array" in lodestep.gym.LodestepEnv(name).metadata["render_modes"]
     out = [{}, {"observation": "bytes"}, {"actions": "index"}]
     return [*out, {"observation": "image"}] if images else out
+
+
+def test_sokoban_draws_itself() -> None:
+    env = gymnasium.make("lodestep/Sokoban-v0", render_mode="rgb_array")
+    _, info = env.reset(seed=1)
+    before = env.render()
+    env.step(info["admissible_actions"][0])
+    assert before.shape == (96, 96, 3) and not np.array_equal(before, env.render())
 
 
 def test_every_environment_is_registered_by_its_id(env_name: str) -> None:
@@ -122,6 +130,9 @@ def test_rendering(env_name: str) -> None:
         env = gymnasium.make(name, render_mode="rgb_array").unwrapped
         env.reset(seed=0)
         assert env.render().dtype == np.uint8 and env.render().shape[2] == 3
+        envs = gymnasium.make_vec(name, num_envs=2, render_mode="rgb_array")
+        envs.reset(seed=0)
+        assert np.array_equal(envs.render()[0], env.render()) and envs.render()[1].shape == env.render().shape
     else:
         with pytest.raises(lodestep.Unsupported, match="ansi"):
             lodestep.gym.LodestepEnv(env_name, render_mode="rgb_array")
@@ -272,6 +283,8 @@ def test_boards_play_like_the_environment(mode: str) -> None:
     with pytest.raises(lodestep.InvalidArgument, match="actions are 0"):
         envs.reset(seed=1)
         envs.step(np.full(n, 5))
+    made = gymnasium.make_vec("lodestep/SokobanBoards-v0", num_envs=n, autoreset_mode=mode, max_tasks=40, max_steps=9)
+    assert np.array_equal(made.reset(seed=4)[0], lodestep.gym.SokobanBoards(num_envs=n, max_tasks=40).reset(seed=4)[0])
     views = lodestep.gym.SokobanBoards(num_envs=2, copy=False, max_tasks=3)
     first, _ = views.reset(seed=0)
     assert first.base is not None and not first.flags.writeable

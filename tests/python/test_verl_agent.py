@@ -11,7 +11,7 @@ import pytest
 
 import lodestep
 from lodestep.prompts import LATER_TURNS, Prompter, read_templates
-from lodestep.verl_agent import EnvironmentManager, make_envs
+from lodestep.verl_agent import ANCHORS, EnvironmentManager, core_gigpo, make_envs
 from lodestep.verl_agent.views import goal_of, shown_actions, shown_observation
 
 NAMES = [row["name"] for row in lodestep.environments()]
@@ -92,7 +92,8 @@ def test_a_gold_player_wins_and_success_is_read_at_the_last_active_step(factory:
 
 
 def test_anchors(factory: lodestep.Factory) -> None:
-    by_anchor = {a: manager(factory, anchor=a).reset()[0]["anchor"] for a in ("text", "text+actions", "exact", "relevant")}
+    texts = [anchor for anchor in ANCHORS if anchor != "image"]
+    by_anchor = {a: manager(factory, anchor=a).reset()[0]["anchor"] for a in texts}
     for anchors in by_anchor.values():
         assert all(isinstance(anchor, str) and anchor for anchor in anchors)
     assert by_anchor["text+actions"][0].startswith(by_anchor["text"][0])
@@ -187,3 +188,83 @@ def test_template_files(tmp_path: Path) -> None:
     (tmp_path / "own" / "dummy.txt").write_text("first\n{nonsense}")
     with pytest.raises(lodestep.Error, match=r"(?s)nonsense.*dummy.txt"):
         Prompter("dummy", prompt_templates=tmp_path / "own")
+
+
+@needs_sokoban
+def test_sokoban_as_images(tmp_path: Path) -> None:
+    config = {
+        "env": {"env_name": "Sokoban", "max_steps": 5, "rollout": {"n": 2}, "sokoban": {"mode": "rgb_array"}},
+        "data": {"train_batch_size": 2, "val_batch_size": 1},
+    }
+    envs, _ = make_envs(config)
+    first, _ = envs.reset()
+    assert first["image"].shape == (4, 96, 96, 3) and first["image"].dtype == np.uint8
+    assert np.array_equal(first["anchor"], first["image"])  # the raw image names the state
+    assert np.array_equal(first["image"][0], first["image"][1]) and not np.array_equal(first["image"][0], first["image"][2])
+    assert all("<image>" in text and "[Observation" not in text for text in first["text"])
+    before = first["image"].copy()
+    move = envs.envs.gold_actions()[0]
+    second, _, _, infos = envs.step([reply(move), reply("still"), reply("still"), reply("still")])
+    assert np.array_equal(first["image"], before)  # what was handed out stays as it was
+    assert not np.array_equal(second["image"][0], before[0]) and np.array_equal(second["image"][1], before[1])
+    assert [info["action_is_effective"] for info in infos] == [True, False, False, False]
+    assert second["text"] == first["text"]
+    # The pictures are states: the moved member stands alone, the two of the second group together.
+    ones = np.ones((4, 1))
+    advantages, _ = core_gigpo.compute_gigpo_outcome_advantage(
+        ones, np.array([1.0, 2.0, 3.0, 5.0]), ones, second["anchor"], np.array([0, 0, 1, 1]), np.arange(4)
+    )
+    assert advantages[:, 0].tolist() == [0, 0, -1, 1]
+    exact, _ = make_envs(config, anchor="exact")
+    assert isinstance(exact.reset()[0]["anchor"][0], str)
+    theirs = tmp_path / "sokoban.py"
+    theirs.write_text('SOKOBAN_VISUAL_TEMPLATE = """\nSee <image> {as it is}\n"""\nSOKOBAN_TEMPLATE = "a"\nSOKOBAN_TEMPLATE_NO_HIS = "b"\n')
+    templated, _ = make_envs(config, prompt_templates=tmp_path)
+    assert templated.reset()[0]["text"] == ["\nSee <image> {as it is}\n"] * 4
+    theirs.write_text('SOKOBAN_TEMPLATE = "a"\nSOKOBAN_TEMPLATE_NO_HIS = "b"\n')
+    with pytest.raises(lodestep.NotFound, match="SOKOBAN_VISUAL_TEMPLATE"):
+        make_envs(config, prompt_templates=tmp_path)
+    config["env"]["sokoban"]["mode"] = "list"
+    with pytest.raises(lodestep.InvalidArgument, match="tiny_rgb_array, rgb_array"):
+        make_envs(config)
+    with pytest.raises(lodestep.Unsupported, match="image='rgb'"):
+        manager(lodestep.open_environment("sokoban"), image=True).reset()
+    with pytest.raises(lodestep.Unsupported, match="no prompts with images"):
+        manager(lodestep.open_environment("dummy"), image=True)
+
+
+@pytest.mark.skipif("alfworld" not in NAMES, reason="alfworld is not registered in this build")
+def test_the_graphgpo_recipe_is_chosen_by_the_estimator() -> None:
+    config = {
+        "algorithm": {"adv_estimator": "graphgpo"},
+        "env": {"env_name": "alfworld/AlfredTWEnv", "rollout": {"n": 2}},
+        "data": {"train_batch_size": 1, "val_batch_size": 1},
+    }
+    envs, val_envs = make_envs(config)
+    observation, infos = envs.reset()
+    assert " Location: middle of a room. Items in hand (status): nothing. " in observation["text"][0]
+    assert infos[0]["obs_location"] == "middle of a room" and infos[0]["obs_holding"] == "nothing"
+    assert infos[0]["items_info"] == {} and infos[0]["item_location"] == {}
+    assert observation["anchor"][0].endswith(",".join(sorted(infos[0]["admissible_commands"])))
+    assert envs.envs.get_admissible_commands[0] == infos[0]["admissible_commands"]
+    assert val_envs.split == "valid_seen"
+    config["env"]["alfworld"] = {"eval_dataset": "eval_out_of_distribution"}
+    stock, val_envs = make_envs(config, recipe="stock")
+    assert "Items in hand" not in stock.reset()[0]["text"][0] and val_envs.split == "valid_unseen"
+    with pytest.raises(lodestep.InvalidArgument, match="stock, graphgpo"):
+        make_envs(config, recipe="grpo")
+
+
+@pytest.mark.skipif("webshop" not in NAMES, reason="webshop is not registered in this build")
+def test_webshop_as_either_manager_shows_it() -> None:
+    config = {
+        "env": {"env_name": "Webshop", "rollout": {"n": 2}},
+        "data": {"train_batch_size": 2, "val_batch_size": 3},
+    }
+    stock, val_envs = make_envs(config)
+    observation, infos = stock.reset()
+    assert set(infos[0]["available_actions"]) == {"has_search_bar", "clickables"} and infos[0]["task_score"] == 0.0
+    assert observation["anchor"][0] == "'Search'"
+    assert stock.split == "train" and val_envs.split != "train"
+    rich, _ = make_envs(config, recipe="graphgpo")
+    assert "[button] Search [button_]" in rich.reset()[0]["anchor"][0]

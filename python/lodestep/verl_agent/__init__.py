@@ -4,6 +4,6 @@
     from lodestep.verl_agent import core_gigpo, core_graph, core_hgpo
 """
 
-from lodestep.verl_agent.managers import ANCHORS, EnvironmentManager, make_envs
+from lodestep.verl_agent.managers import ANCHORS, RECIPES, EnvironmentManager, VectorEnvs, make_envs
 
-__all__ = ["ANCHORS", "EnvironmentManager", "make_envs"]
+__all__ = ["ANCHORS", "RECIPES", "EnvironmentManager", "VectorEnvs", "make_envs"]

@@ -14,7 +14,10 @@ SUCCESS = "success"  # the text that names the goal in this trainer
 
 def as_array(values: Any) -> np.ndarray:
     """A tensor or array as an array, without a copy where that is possible."""
-    return values.detach().cpu().numpy() if hasattr(values, "detach") else np.asarray(values)
+    if not hasattr(values, "detach"):
+        return np.asarray(values)
+    values = values.detach().cpu()
+    return np.asarray((values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy())
 
 
 def numbers(values: Any) -> np.ndarray:
@@ -23,8 +26,9 @@ def numbers(values: Any) -> np.ndarray:
 
 
 def like(values: np.ndarray, *models: Any) -> Any:
-    """float32 values as a tensor on the model's device, or as an array if no model is a tensor."""
-    values = np.ascontiguousarray(values, np.float32)
+    """As a tensor on the models' device, or as an array if no model is a tensor; float64 if one of them is, else float32."""
+    double = any(str(getattr(model, "dtype", "")).endswith("float64") for model in models)
+    values = np.ascontiguousarray(values, np.float64 if double else np.float32)
     for model in models:
         if hasattr(model, "detach"):
             import torch
@@ -48,6 +52,11 @@ def to_hashable(x: Any) -> Any:
     raise TypeError(f"an observation cannot be a {type(x).__name__}")
 
 
+def _are_images(values: Any) -> bool:
+    """Arrays of bytes and nothing else: their bytes say as much as a tuple of thousands of numbers."""
+    return len(values) > 0 and all(isinstance(value, np.ndarray) and value.dtype == np.uint8 for value in values)
+
+
 class Numbering:
     """Dense numbers for keys, by first appearance."""
 
@@ -55,7 +64,8 @@ class Numbering:
         self.of: dict[Any, int] = {}
 
     def column(self, values: Any) -> np.ndarray:
-        return np.fromiter((self.of.setdefault(to_hashable(v), len(self.of)) for v in values), np.int32, len(values))
+        keys = map(bytes, values) if _are_images(values) else map(to_hashable, values)
+        return np.fromiter((self.of.setdefault(key, len(self.of)) for key in keys), np.int32, len(values))
 
     def as_json(self) -> list[str]:
         """Each state as one JSON value. States that are neither text nor whole numbers in a row are named by
@@ -126,7 +136,7 @@ def outcome_advantage(
         "tokens": mask.sum(axis=-1).astype(np.int32),
     }
     credit = estimate(estimator, columns, states, {**settings, "gamma": 0, "penalty_coef": 0})
-    spread = like(credit["advantage"].astype(np.float32)[:, None] * mask, token_level_rewards, response_mask, step_rewards)
+    spread = like(credit["advantage"][:, None] * mask, token_level_rewards, step_rewards)
     return spread, spread
 
 

@@ -14,15 +14,18 @@ import numpy as np
 
 from lodestep import _core
 from lodestep.environments import Batch, Factory, open_environment
-from lodestep.errors import InvalidArgument, NotFound
+from lodestep.errors import InvalidArgument, NotFound, Unsupported
 from lodestep.prompts import Prompter
 from lodestep.verl_agent.views import goal_of, shown_actions, shown_observation
 
-__all__ = ["ANCHORS", "EnvironmentManager", "make_envs"]
+__all__ = ["ANCHORS", "RECIPES", "EnvironmentManager", "VectorEnvs", "make_envs"]
 
 #: What names a state for step credit: the shown text; the text with the sorted admissible commands, as the GraphGPO
-#: recipe has it for ALFWorld; or the environment's own keys.
-ANCHORS = ("text", "text+actions", "exact", "relevant")
+#: recipe has it for ALFWorld; the image; or the environment's own keys.
+ANCHORS = ("text", "text+actions", "image", "exact", "relevant")
+
+#: Whose environments make_envs makes alike: verl-agent's own managers, or those of its GraphGPO recipe.
+RECIPES = ("stock", "graphgpo")
 
 #: What the trainer's own environments pay for a win, where ours pays 1.
 _REWARD_SCALE = {"alfworld": 10.0}
@@ -35,6 +38,18 @@ _ALFWORLD_TYPES = (
     "pick_cool_then_place_in_recep",
     "pick_clean_then_place_in_recep",
 )
+
+
+#: What the GraphGPO recipe's ALFWorld tells beside the text.
+_TRACKED = ("obs_location", "obs_holding", "items_info", "item_location")
+
+
+class VectorEnvs(Batch):
+    """The episodes of a manager, under the name by which the trainer asks for their commands."""
+
+    @property
+    def get_admissible_commands(self) -> list[list[str]]:
+        return self.admissible_actions()
 
 
 class EnvironmentManager:
@@ -55,9 +70,13 @@ class EnvironmentManager:
         seed: int = 0,
         history_length: int | None = None,
         prompt_templates: str | os.PathLike[str] | None = None,
-        anchor: str = "text",
+        anchor: str | None = None,
+        image: bool = False,
         threads: int = 0,
     ) -> None:
+        """`image`: the model sees images, of a factory opened with them. `anchor` is one of ANCHORS, by default what is
+        shown: the text or the image."""
+        anchor = anchor or ("image" if image else "text")
         if anchor not in ANCHORS:
             raise InvalidArgument(f"unknown anchor {anchor!r}", factory.name, f"known: {', '.join(ANCHORS)}")
         self.factory = factory
@@ -66,9 +85,12 @@ class EnvironmentManager:
         self.split = split or factory.splits[0]
         self.seed = seed
         self.anchor = anchor
-        self.prompter = Prompter(factory.name, prompt_templates=prompt_templates, history_length=history_length)
+        self.image = image
+        self.prompter = Prompter(
+            factory.name, prompt_templates=prompt_templates, history_length=history_length, image=image
+        )
         budget = factory.default_max_steps if max_steps is None else max_steps
-        self.envs = Batch(factory, groups * group_size, budget, threads)
+        self.envs = VectorEnvs(factory, groups * group_size, budget, threads)
         self._resets = 0
         self._goals: list[str] = []
         self._shown: list[str] = []
@@ -170,11 +192,22 @@ class EnvironmentManager:
                 info["admissible_commands"] = admissible[i]
             if "gamefile" in detail:
                 info["extra.gamefile"] = detail["gamefile"]
+            if "moved_player" in detail:
+                info["action_is_effective"] = detail["moved_player"]
+            info.update((name, detail[name]) for name in _TRACKED if name in detail)
             infos.append(info)
-        images = self.envs.images
-        return {"text": prompts, "image": None if images is None else images.copy(), "anchor": self._anchors()}, infos
+        image = self._images() if self.image else None
+        return {"text": prompts, "image": image, "anchor": self._anchors(image)}, infos
 
-    def _anchors(self) -> list[str]:
+    def _images(self) -> np.ndarray:
+        images = self.envs.images
+        if images is None:
+            raise Unsupported("the environment shows no images", self.factory.name, "open it with image='rgb'")
+        return np.array(images)  # the next step writes over them
+
+    def _anchors(self, image: np.ndarray | None) -> Any:
+        if self.anchor == "image":
+            return self._images() if image is None else image
         if self.anchor == "text":
             return list(self._shown)
         if self.anchor == "text+actions":
@@ -189,27 +222,38 @@ def make_envs(
     data: str | os.PathLike[str] | None = None,
     prompt_templates: str | os.PathLike[str] | None = None,
     anchor: str | None = None,
+    recipe: str | None = None,
     **settings: Any,
 ) -> tuple[EnvironmentManager, EnvironmentManager]:
     """(training, validation) managers from verl-agent's configuration.
 
     Read are env.env_name, seed, max_steps, history_length, rollout.n, alfworld.eval_dataset, sokoban.{dim_room,
-    num_boxes, search_depth}, webshop.{observation_mode, human_goals}, data.train_batch_size and val_batch_size.
-    Beyond them env.data, env.prompt_templates and env.anchor, or the arguments here. Validation uses seed + 1000.
+    num_boxes, search_depth, mode}, webshop.{observation_mode, human_goals}, data.train_batch_size and val_batch_size.
+    Beyond them env.data, env.prompt_templates, env.anchor and env.recipe, or the arguments here. `recipe` is one of
+    RECIPES, by default "graphgpo" if algorithm.adv_estimator says so; its ALFWorld adds place, hands and moves to
+    each text and the commands to the anchor. Validation uses seed + 1000. `settings` are the environment's options.
     """
     name = str(_pick(config, "env.env_name", "")).lower()
     known = ("alfworld", "webshop", "sokoban")
     env = next((kind for kind in known if kind in name), name)
     data = _pick(config, "env.data", "") if data is None else data
     templates = _pick(config, "env.prompt_templates", None) if prompt_templates is None else prompt_templates
-    chosen = {**_settings(config, env), **settings}
+    if recipe is None:
+        asked = str(_pick(config, "algorithm.adv_estimator", "")).lower()
+        recipe = str(_pick(config, "env.recipe", "graphgpo" if "graphgpo" in asked else "stock"))
+    if recipe not in RECIPES:
+        raise InvalidArgument(f"unknown recipe {recipe!r}", "make_envs", f"known: {', '.join(RECIPES)}")
+    image = env == "sokoban" and _shows_images(config)
+    chosen = {**_settings(config, env, recipe), **({"image": "rgb"} if image else {}), **settings}
+    located = env == "alfworld" and recipe == "graphgpo"
     factory = open_environment(env, data, **chosen)
     seed = int(_pick(config, "env.seed", 0))
     common: dict[str, Any] = {
         "max_steps": int(_pick(config, "env.max_steps", factory.default_max_steps)),
         "history_length": int(_pick(config, "env.history_length", 2)),
         "prompt_templates": templates,
-        "anchor": anchor or _pick(config, "env.anchor", "text"),
+        "anchor": anchor or _pick(config, "env.anchor", "text+actions" if located else None),
+        "image": image,
     }
     train = EnvironmentManager(
         factory,
@@ -237,11 +281,18 @@ def _pick(config: Any, path: str, default: Any) -> Any:
     return config
 
 
-def _settings(config: Any, env: str) -> dict[str, Any]:
+def _shows_images(config: Any) -> bool:
+    """Sokoban's mode: the one with "tiny" in its name is text."""
+    mode = _pick(config, "env.sokoban.mode", "tiny_rgb_array")
+    if mode not in ("tiny_rgb_array", "rgb_array"):
+        raise InvalidArgument(f"unknown mode {mode!r}", "env.sokoban.mode", "known: tiny_rgb_array, rgb_array")
+    return bool(mode == "rgb_array")
+
+
+def _settings(config: Any, env: str, recipe: str) -> dict[str, Any]:
     if env == "sokoban":
         rows, columns = _pick(config, "env.sokoban.dim_room", (6, 6))
         found: dict[str, Any] = {
-            "actions": "verl",
             "size": f"{rows}x{columns}",
             "boxes": _pick(config, "env.sokoban.num_boxes", 1),
         }
@@ -251,16 +302,18 @@ def _settings(config: Any, env: str) -> dict[str, Any]:
         return {
             "variant": "verl",
             "scheme": "verl",
-            "mode": _pick(config, "env.webshop.observation_mode", "text"),
+            "mode": _pick(config, "env.webshop.observation_mode", "text_rich" if recipe == "graphgpo" else "text"),
             "human_goals": bool(_pick(config, "env.webshop.human_goals", False)),
         }
+    if env == "alfworld" and recipe == "graphgpo":
+        return {"observation": "located"}
     return {}
 
 
 def _validation_split(config: Any, factory: Factory) -> str:
     named = {"eval_in_distribution": "valid_seen", "eval_out_of_distribution": "valid_unseen"}
     asked = _pick(config, "env.alfworld.eval_dataset", None) if factory.name == "alfworld" else None
-    for split in (named.get(asked, asked), "valid_seen", "valid", "test", *factory.splits):
+    for split in (named.get(str(asked), asked), "valid_seen", "valid", "test", *factory.splits):
         if split in factory.splits:
             return split
     raise NotFound("there is no validation split", factory.name, f"splits: {', '.join(factory.splits)}")
