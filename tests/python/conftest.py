@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Iterator
+
 import pytest
 
 import lodestep
@@ -22,3 +26,18 @@ def factories() -> dict[str, lodestep.Factory]:
 @pytest.fixture
 def factory(env_name: str, factories: dict[str, lodestep.Factory]) -> lodestep.Factory:
     return factories[env_name]
+
+
+@pytest.fixture(scope="session")
+def url() -> Iterator[str]:
+    """A running server of every environment."""
+    words = ["serve", "--env", ",".join(NAMES), "--port", "0"]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "lodestep", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    assert server.stdout is not None
+    line = server.stdout.readline()
+    assert line.startswith("listening on "), line
+    yield line.split()[2]
+    server.terminate()
+    assert server.wait(timeout=20) in (0, 143)

@@ -23,20 +23,6 @@ pytestmark = pytest.mark.skipif(" serve" not in HELP, reason="this build has no 
 SERVED = [row["name"] for row in lodestep.environments()]
 
 
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    words = ["serve", "--env", ",".join(SERVED), "--port", "0"]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "lodestep", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert server.stdout is not None
-    line = server.stdout.readline()
-    assert line.startswith("listening on "), line
-    yield line.split()[2]
-    server.terminate()
-    assert server.wait(timeout=20) in (0, 143)
-
-
 def in_process(env_name: str, task: str, seed: int, actions: list[str]) -> list[tuple]:
     env = lodestep.make(env_name, max_steps=5)
     steps = [env.reset(task, seed=seed)]
