@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 venv=build/python-venv
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 export PATH="$PWD/$venv/bin:$PATH" PIP_DISABLE_PIP_VERSION_CHECK=1
+# The compiler under the name that the main build gave it, so that the compiler cache knows its work again.
+export CC="${CC:-cc}" CXX="${CXX:-c++}"
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
 pip install --quiet -r python/requirements-test.txt
 pip install --quiet --no-deps -r python/requirements-test-no-deps.txt
