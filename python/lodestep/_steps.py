@@ -94,7 +94,7 @@ def _columns(steps: Any, ignore_unknown: bool) -> dict[str, Column]:
     if hasattr(steps, "to_pylist"):  # an Arrow table
         given = {name: _without_nulls(name, *_of_arrow(steps[name])) for name in steps.column_names}
     elif hasattr(steps, "iterrows"):  # a DataFrame
-        given = {name: _without_nulls(name, steps[name].to_numpy(), steps[name].isna().to_numpy()) for name in steps}
+        given = {name: _without_nulls(name, *_of_series(steps[name])) for name in steps}
     elif isinstance(steps, Mapping):
         given = dict(steps)
     else:
@@ -125,8 +125,21 @@ def _of_arrow(column: Any) -> tuple[Column, np.ndarray]:
     import pyarrow
 
     gaps = np.asarray(column.is_null())
-    plain = pyarrow.types.is_floating(column.type) or pyarrow.types.is_integer(column.type)
-    return (column.to_numpy() if plain and not gaps.any() else column.to_pylist()), gaps
+    if not gaps.any() and (pyarrow.types.is_floating(column.type) or pyarrow.types.is_integer(column.type)):
+        return column.to_numpy(), gaps
+    if not gaps.any() and (pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)):
+        chunks = [chunk.dictionary_encode() for chunk in column.chunks]  # each text becomes a str once
+        parts = [np.array(chunk.dictionary.to_pylist(), object)[chunk.indices.to_numpy()] for chunk in chunks]
+        return (np.concatenate(parts) if parts else np.empty(0, object)), gaps
+    return column.to_pylist(), gaps
+
+
+def _of_series(column: Any) -> tuple[Column, np.ndarray]:
+    gaps = column.isna().to_numpy()
+    if str(column.dtype) in ("str", "string") and not gaps.any():
+        codes, texts = column.factorize()
+        return np.asarray(texts, object)[codes], gaps
+    return column.to_numpy(), gaps
 
 
 def _without_nulls(name: str, column: Column, gaps: np.ndarray) -> Column:

@@ -15,6 +15,7 @@ from typing import Any, overload
 
 from lodestep import _core
 from lodestep._core import Batch, Environment, Factory, StateKeys, Step, Task
+from lodestep.errors import InvalidArgument
 
 __all__ = [
     "Batch",
@@ -37,13 +38,28 @@ def environments() -> list[dict[str, Any]]:
     return _core.environment_types()
 
 
-def open_environment(name: str, data: str | os.PathLike[str] = "", **settings: Any) -> Factory:
+def open_environment(
+    name: str,
+    data: str | os.PathLike[str] = "",
+    *,
+    require_version: str | None = None,
+    require_digest: str | None = None,
+    **settings: Any,
+) -> Factory:
     """Opens an environment's data once, to be shared by all episodes that are made from it.
 
     `data` is what `--data` takes on the command line (empty: the built-in default), `settings` are the
-    environment's options. Unknown names are refused with the known ones listed.
+    environment's options. Unknown names are refused with the known ones listed. `require_version` and
+    `require_digest` are what `factory.version` and `factory.data_digest` must be, so that scores stay comparable.
     """
-    return _core.open_environment(name, os.fspath(data), settings)
+    factory = _core.open_environment(name, os.fspath(data), settings)
+    for what, required, found in (
+        ("version", require_version, str(factory.version)),
+        ("data digest", require_digest, factory.data_digest),
+    ):
+        if required is not None and str(required) != found:
+            raise InvalidArgument(f"{what} {required} is required and this is {found}", name, "scores would not compare")
+    return factory
 
 
 def make(name: str, data: str | os.PathLike[str] = "", *, max_steps: int = 0, **settings: Any) -> Environment:

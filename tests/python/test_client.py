@@ -6,8 +6,8 @@ import asyncio
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -197,3 +197,11 @@ def test_the_asynchronous_client_reconnects(url: str) -> None:
             await groups.close()
 
     asyncio.run(main())
+
+
+def test_the_example_runs(url: str) -> None:
+    if "sokoban" not in SERVED:
+        pytest.skip("sokoban is not registered in this build")
+    example = Path(__file__).resolve().parents[2] / "examples" / "client_groups.py"
+    run = subprocess.run([sys.executable, str(example), url], capture_output=True, text=True)
+    assert run.returncode == 0 and "the most helpful" in run.stdout, run.stderr

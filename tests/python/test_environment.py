@@ -209,6 +209,23 @@ def test_one_environment_from_many_threads_stays_whole() -> None:
     assert env.steps == 800
 
 
+def test_a_version_or_digest_can_be_required(factory: lodestep.Factory) -> None:
+    """B11: data or rules that are not the ones asked for are refused, with both named."""
+    name = factory.name
+    same = lodestep.open_environment(name, require_version=str(factory.version), require_digest=factory.data_digest)
+    assert same.data_digest == factory.data_digest
+    with pytest.raises(lodestep.InvalidArgument, match=rf"data digest abc is required and this is {factory.data_digest}"):
+        lodestep.make(name, require_digest="abc")
+    with pytest.raises(lodestep.InvalidArgument, match="version 99"):
+        lodestep.rollout(name, require_version="99")
+
+
+def test_missing_data_are_named_at_once(env_name: str) -> None:
+    """B9: an empty folder is no environment with zero tasks."""
+    with pytest.raises(lodestep.Error, match="nowhere"):
+        lodestep.make(env_name, "nowhere/at/all")
+
+
 def test_construction_starts_no_episode(factory: lodestep.Factory) -> None:
     assert factory.make().steps == 0
     with pytest.raises(lodestep.InvalidArgument, match="no episode has begun"):

@@ -64,8 +64,15 @@ class Numbering:
         self.of: dict[Any, int] = {}
 
     def column(self, values: Any) -> np.ndarray:
-        keys = map(bytes, values) if _are_images(values) else map(to_hashable, values)
-        return np.fromiter((self.of.setdefault(key, len(self.of)) for key in keys), np.int32, len(values))
+        listed = values.tolist() if isinstance(values, np.ndarray) and values.ndim == 1 else list(values)
+        if _are_images(listed):
+            keys = list(map(bytes, listed))
+        else:
+            plain = set(map(type, listed)) <= {str, int, float, bool}
+            keys = listed if plain else list(map(to_hashable, listed))
+        for key in dict.fromkeys(keys):
+            self.of.setdefault(key, len(self.of))
+        return np.fromiter(map(self.of.__getitem__, keys), np.int32, len(keys))
 
     def as_json(self) -> list[str]:
         """Each state as one JSON value. States that are neither text nor whole numbers in a row are named by

@@ -32,7 +32,8 @@ def compute_graph_path_returns(
     rows = batch.non_tensor_batch
     columns, states = _rows.trajectory_columns(batch)
     # Row by row first the anchor, then the next state: the order in which states meet their matcher.
-    both = [state for pair in zip(rows["anchor_obs"], rows["next_obs"]) for state in pair]
+    both: list[Any] = [None] * (2 * len(rows["anchor_obs"]))
+    both[0::2], both[1::2] = list(rows["anchor_obs"]), list(rows["next_obs"])
     numbered = states.column(both)
     columns["state"], columns["next_state"] = map(np.ascontiguousarray, (numbered[0::2], numbered[1::2]))
     settings = {
