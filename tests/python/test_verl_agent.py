@@ -11,7 +11,15 @@ import pytest
 
 import lodestep
 from lodestep.prompts import LATER_TURNS, Prompter, read_templates
-from lodestep.verl_agent import ANCHORS, EnvironmentManager, core_gigpo, make_envs
+from lodestep.verl_agent import (
+    ANCHORS,
+    EnvironmentManager,
+    build_alfworld_envs,
+    build_sokoban_envs,
+    build_webshop_envs,
+    core_gigpo,
+    make_envs,
+)
 from lodestep.verl_agent.views import goal_of, shown_actions, shown_observation
 
 NAMES = [row["name"] for row in lodestep.environments()]
@@ -268,3 +276,74 @@ def test_webshop_as_either_manager_shows_it() -> None:
     assert stock.split == "train" and val_envs.split != "train"
     rich, _ = make_envs(config, recipe="graphgpo")
     assert "[button] Search [button_]" in rich.reset()[0]["anchor"][0]
+
+
+def groups_start_alike(texts: list, group_n: int) -> bool:
+    return all(np.array_equal(texts[i], texts[i - i % group_n]) for i in range(len(texts)))
+
+
+@pytest.mark.skipif("alfworld" not in NAMES, reason="alfworld is not registered in this build")
+def test_the_environments_inside_an_alfworld_manager() -> None:
+    envs = build_alfworld_envs("config.yaml", seed=3, env_num=2, group_n=3, resources_per_worker={"num_cpus": 0.1})
+    texts, images, infos = envs.reset()
+    assert images is None and len(texts) == len(infos) == envs.num_processes == 6 and groups_start_alike(texts, 3)
+    assert all("Your task is to: " in text for text in texts)
+    assert all(info["won"] is False and info["extra.gamefile"] and info["admissible_commands"] for info in infos)
+    rewards, dones = [], []
+    for _ in range(60):
+        gold = [action or "look" for action in envs.core.gold_actions()]
+        texts, images, rewards, dones, infos = envs.step(gold)
+        assert all(reward == (10.0 if info["won"] else 0.0) for reward, info, done in zip(rewards, infos, dones) if not done)
+        if all(dones):
+            break
+    assert all(dones) and all(info["won"] for info in infos) and max(rewards) == 10.0
+    assert envs.get_admissible_commands == [info["admissible_commands"] for info in infos]
+    again = build_alfworld_envs(seed=3, env_num=2, group_n=3)
+    assert [i["extra.gamefile"] for i in again.reset()[2]] == [i["extra.gamefile"] for i in infos]
+    assert "valid_seen" in build_alfworld_envs(is_train=False).reset()[2][0]["extra.gamefile"]
+    with pytest.raises(lodestep.InvalidArgument, match="1 actions for 6"):
+        envs.step(["look"])
+
+
+@pytest.mark.skipif("webshop" not in NAMES, reason="webshop is not registered in this build")
+def test_the_environments_inside_a_webshop_manager() -> None:
+    envs = build_webshop_envs(seed=7, env_num=3, group_n=2, env_kwargs={"observation_mode": "text", "file_path": "x"})
+    texts, infos = envs.reset()
+    assert groups_start_alike(texts, 2) and all(text.split(" [SEP] ")[1] == "Instruction:" for text in texts)
+    assert all(set(info) == {"won", "task_score", "available_actions"} for info in infos)
+    # The goals are those that numpy's old generator draws for the original.
+    drawn = np.random.RandomState(7).choice(envs.goal_idxs, size=3, replace=False)
+    assert [envs.core.task(i).id for i in range(6)] == [f"session/{goal}" for goal in np.repeat(drawn, 2)]
+    held_out = build_webshop_envs(seed=1007, env_num=3, is_train=False)
+    held_out.reset()
+    assert all(int(held_out.core.task(i).id.split("/")[1]) < 500 for i in range(3))
+    for _ in range(15):
+        texts, rewards, dones, infos = envs.step([action or "x" for action in envs.core.gold_actions()])
+        assert all(reward == (10.0 if info["won"] else 0.0) for reward, info, done in zip(rewards, infos, dones) if not done)
+        if all(dones):
+            break
+    assert all(info["won"] and info["task_score"] == 1.0 for info in infos) and max(rewards) == 10.0
+    with pytest.raises(lodestep.InvalidArgument, match="500 goals for 501 groups"):
+        build_webshop_envs(env_num=501, is_train=False)
+
+
+@needs_sokoban
+def test_the_environments_inside_a_sokoban_manager() -> None:
+    kwargs = {"dim_room": (7, 6), "num_boxes": 2, "max_steps": 4, "search_depth": 30}
+    envs = build_sokoban_envs(0, 2, 3, "tiny_rgb_array", True, kwargs, {"num_cpus": 0.1})
+    texts, infos = envs.reset()
+    assert envs.mode == "tiny_rgb_array" and groups_start_alike(texts, 3) and infos == [{"won": False}] * 6
+    assert envs.render() == texts and len(texts[0].splitlines()) == 7
+    texts, rewards, dones, infos = envs.step([0, 1, 2, 3, 4, np.int64(0)])
+    assert rewards[0] == rewards[5] == -0.1 and not any(dones)
+    assert infos[0] == {"action_is_effective": False, "won": False}
+    for _ in range(3):
+        *_, dones, infos = envs.step([0] * 6)
+    assert all(dones) and not any(info["won"] for info in infos)
+    with pytest.raises(lodestep.InvalidArgument, match="actions are 0 to 4"):
+        envs.step([5] * 6)
+    with pytest.raises(lodestep.InvalidArgument, match="known: tiny_rgb_array"):
+        envs.render("rgb_array")
+    pictures = build_sokoban_envs(env_num=2, mode="rgb_array")
+    images, _ = pictures.reset()
+    assert images[0].shape == (96, 96, 3) and len(pictures.render("tiny_rgb_array")) == 2

@@ -4,6 +4,15 @@
     from lodestep.verl_agent import core_gigpo, core_graph, core_hgpo
 """
 
-from lodestep.verl_agent.managers import ANCHORS, RECIPES, EnvironmentManager, VectorEnvs, make_envs
+from lodestep.verl_agent.managers import ANCHORS, RECIPES, EnvironmentManager, make_envs
+from lodestep.verl_agent.vectors import build_alfworld_envs, build_sokoban_envs, build_webshop_envs
 
-__all__ = ["ANCHORS", "RECIPES", "EnvironmentManager", "VectorEnvs", "make_envs"]
+__all__ = [
+    "ANCHORS",
+    "RECIPES",
+    "EnvironmentManager",
+    "build_alfworld_envs",
+    "build_sokoban_envs",
+    "build_webshop_envs",
+    "make_envs",
+]

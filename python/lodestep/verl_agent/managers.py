@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from lodestep import _core
-from lodestep.environments import Batch, Factory, open_environment
+from lodestep.environments import Factory, open_environment
 from lodestep.errors import InvalidArgument, NotFound, Unsupported
 from lodestep.prompts import Prompter
+from lodestep.verl_agent.groups import VectorEnvs, draw_tasks, start_groups
+from lodestep.verl_agent.vectors import TRACKED
 from lodestep.verl_agent.views import goal_of, shown_actions, shown_observation
 
-__all__ = ["ANCHORS", "RECIPES", "EnvironmentManager", "VectorEnvs", "make_envs"]
+__all__ = ["ANCHORS", "RECIPES", "EnvironmentManager", "make_envs"]
 
 #: What names a state for step credit: the shown text; the text with the sorted admissible commands, as the GraphGPO
 #: recipe has it for ALFWorld; the image; or the environment's own keys.
@@ -38,18 +39,6 @@ _ALFWORLD_TYPES = (
     "pick_cool_then_place_in_recep",
     "pick_clean_then_place_in_recep",
 )
-
-
-#: What the GraphGPO recipe's ALFWorld tells beside the text.
-_TRACKED = ("obs_location", "obs_holding", "items_info", "item_location")
-
-
-class VectorEnvs(Batch):
-    """The episodes of a manager, under the name by which the trainer asks for their commands."""
-
-    @property
-    def get_admissible_commands(self) -> list[list[str]]:
-        return self.admissible_actions()
 
 
 class EnvironmentManager:
@@ -103,27 +92,16 @@ class EnvironmentManager:
         """Starts the next episodes. `kwargs` may name them: {"tasks": one id per group, "seed": number}."""
         chosen = dict(kwargs) if isinstance(kwargs, Mapping) else {}
         seed = int(chosen.get("seed", self.seed))
-        # Every reset has its own draw; seeds that are neighbours share nothing.
         tasks = chosen.get("tasks")
         if tasks is None:
-            draw = _core.draw(seed, f"reset {self._resets}", 1 << 62)
-            tasks = _core.draw_tasks(self.factory, self.split, self.groups, draw)
+            tasks = draw_tasks(self.factory, self.split, self.groups, seed, self._resets)
         if len(tasks) != self.groups:
             raise InvalidArgument(f"{len(tasks)} tasks for {self.groups} groups", self.factory.name)
-        episode_seeds = [
-            _core.draw(seed, f"episode {self._resets} {group}", 1 << 62)
-            for group in range(self.groups)
-            for _ in range(self.group_size)
-        ]
+        start_groups(self.envs, tasks, self.group_size, seed, self._resets)
         self._resets += 1
-        self.envs.reset([task for task in tasks for _ in range(self.group_size)], episode_seeds)
-        starts = self.envs.state_hashes()
-        for first in range(0, len(starts), self.group_size):
-            if len(set(starts[first : first + self.group_size])) > 1:
-                raise InvalidArgument("the members of a group start in different states", tasks[first // self.group_size])
         details = self.envs.details()
         self._goals = [goal_of(detail) for detail in details]
-        self._history = [[] for _ in starts]
+        self._history = [[] for _ in details]
         return self._observe(details, None)
 
     def step(
@@ -194,7 +172,7 @@ class EnvironmentManager:
                 info["extra.gamefile"] = detail["gamefile"]
             if "moved_player" in detail:
                 info["action_is_effective"] = detail["moved_player"]
-            info.update((name, detail[name]) for name in _TRACKED if name in detail)
+            info.update((name, detail[name]) for name in TRACKED if name in detail)
             infos.append(info)
         image = self._images() if self.image else None
         return {"text": prompts, "image": image, "anchor": self._anchors(image)}, infos
