@@ -108,7 +108,8 @@ std::string_view trim(std::string_view text) {
 std::string ascii_lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    const bool upper = static_cast<unsigned char>(c - 'A') < 26;  // no branch: this runs many bytes at once
+    c = static_cast<char>(c + (upper ? 'a' - 'A' : 0));
   }
   return out;
 }

@@ -3,7 +3,6 @@
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
 
-#include <map>
 #include <mutex>
 
 namespace lodestep::alfworld {
@@ -15,12 +14,16 @@ constexpr std::size_t kMaxRulebooks = 64;  // kept for later games; games in use
 Result<std::shared_ptr<const Rulebook>> rulebook(const std::string& domain, const std::string& grammar,
                                                  const std::string& path) {
   static std::mutex mutex;
-  static std::map<Hash128, std::shared_ptr<const Rulebook>> known;
-  const Hash128 key = Hasher().add(domain).add(grammar).finish();
+  static std::vector<std::shared_ptr<const Rulebook>> known;
+  const auto find = [&]() -> std::shared_ptr<const Rulebook> {
+    for (const std::shared_ptr<const Rulebook>& rules : known) {
+      if (rules->domain_text == domain && rules->grammar_text == grammar) return rules;
+    }
+    return nullptr;
+  };
   {
     const std::lock_guard lock(mutex);
-    const auto found = known.find(key);
-    if (found != known.end()) return found->second;
+    if (std::shared_ptr<const Rulebook> rules = find()) return rules;
   }
   auto rules = std::make_shared<Rulebook>();
   Result<Domain> parsed = parse_domain(domain, path + ": pddl_domain");
@@ -29,9 +32,14 @@ Result<std::shared_ptr<const Rulebook>> rulebook(const std::string& domain, cons
   Result<Grammar> text = parse_grammar(grammar, rules->domain, path + ": grammar");
   if (!text) return text.error();
   rules->grammar = std::move(*text);
+  rules->digest = Hasher().add(domain).add(grammar).finish();
+  rules->domain_text = domain;
+  rules->grammar_text = grammar;
   const std::lock_guard lock(mutex);
+  if (std::shared_ptr<const Rulebook> first = find()) return first;  // another thread was quicker
   if (known.size() >= kMaxRulebooks) known.clear();
-  return known.emplace(key, std::move(rules)).first->second;
+  known.push_back(rules);
+  return std::shared_ptr<const Rulebook>(std::move(rules));
 }
 
 template <typename T>
@@ -93,7 +101,7 @@ Result<std::shared_ptr<const Game>> compile_game(const GameFile& file, const std
   auto game = std::make_shared<Game>();
   game->rules = *rules;
   Hasher digest;
-  digest.add(file.domain).add(file.grammar).add(file.problem);
+  digest.add_u64((*rules)->digest.high).add_u64((*rules)->digest.low).add(grammar.task).add(file.problem);
   for (const std::string& command : file.walkthrough) digest.add(command);
   game->digest = digest.finish();
   game->task_text = grammar.task;

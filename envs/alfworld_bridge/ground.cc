@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "envs/alfworld_bridge/fact_store.h"
 #include "envs/alfworld_bridge/game.h"
 #include "envs/alfworld_bridge/narrator.h"
 #include "envs/alfworld_bridge/task_view.h"
@@ -21,91 +22,6 @@ constexpr std::size_t kWideDependents = 128;  // from here on masks beat counter
 
 using Binding = std::array<Id, kMaxVariables>;
 
-std::uint64_t key_of(std::uint16_t predicate, const Args& args) {
-  return std::uint64_t{predicate} | std::uint64_t{args[0]} << 16 | std::uint64_t{args[1]} << 32 |
-         std::uint64_t{args[2]} << 48;
-}
-
-std::uint64_t spread(std::uint64_t key) {
-  key *= 0x9e3779b97f4a7c15ULL;
-  return key ^ (key >> 29);
-}
-
-// All facts met so far, in order of arrival, findable by value and by one argument.
-class FactStore {
- public:
-  struct Entry {
-    std::uint16_t predicate = 0;
-    Args args{};
-    std::array<std::int32_t, kMaxArity> next{-1, -1, -1};  // older fact with the same argument there
-  };
-
-  FactStore(std::size_t predicates, std::size_t constants)
-      : constants_(constants), heads_(predicates), of_(predicates), distinct_(predicates), table_(4096, -1) {}
-
-  // Number of the fact, and whether it is new.
-  std::pair<std::int32_t, bool> insert(std::uint16_t predicate, std::size_t arity, const Args& args) {
-    if (2 * (entries_.size() + 1) > table_.size()) grow();
-    const std::uint64_t key = key_of(predicate, args);
-    std::size_t at = spread(key) & (table_.size() - 1);
-    for (; table_[at] >= 0; at = (at + 1) & (table_.size() - 1)) {
-      const Entry& entry = entries_[static_cast<std::size_t>(table_[at])];
-      if (key_of(entry.predicate, entry.args) == key) return {table_[at], false};
-    }
-    const auto number = static_cast<std::int32_t>(entries_.size());
-    table_[at] = number;
-    Entry entry{predicate, args, {-1, -1, -1}};
-    std::vector<std::int32_t>& heads = heads_[predicate];
-    if (heads.empty()) heads.assign(arity * constants_, -1);
-    for (std::size_t i = 0; i < arity; ++i) {
-      if (heads[i * constants_ + args[i]] < 0) ++distinct_[predicate][i];
-      entry.next[i] = heads[i * constants_ + args[i]];
-      heads[i * constants_ + args[i]] = number;
-    }
-    entries_.push_back(entry);
-    of_[predicate].push_back(number);
-    return {number, true};
-  }
-
-  std::int32_t find(std::uint16_t predicate, const Args& args) const {
-    const std::uint64_t key = key_of(predicate, args);
-    for (std::size_t at = spread(key) & (table_.size() - 1); table_[at] >= 0;
-         at = (at + 1) & (table_.size() - 1)) {
-      const Entry& entry = entries_[static_cast<std::size_t>(table_[at])];
-      if (key_of(entry.predicate, entry.args) == key) return table_[at];
-    }
-    return -1;
-  }
-
-  std::int32_t newest_with(std::uint16_t predicate, std::size_t position, Id constant) const {
-    return heads_[predicate].empty() ? -1 : heads_[predicate][position * constants_ + constant];
-  }
-  const std::vector<std::int32_t>& of(std::uint16_t predicate) const { return of_[predicate]; }
-  // Facts of the predicate for one value of an argument, on average and rounded up.
-  std::size_t fan_out(std::uint16_t predicate, std::size_t position) const {
-    return of_[predicate].size() / std::max<std::size_t>(1, distinct_[predicate][position]) + 1;
-  }
-  const Entry& operator[](std::int32_t number) const { return entries_[static_cast<std::size_t>(number)]; }
-  std::size_t size() const { return entries_.size(); }
-
- private:
-  void grow() {
-    table_.assign(table_.size() * 2, -1);
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-      std::size_t at = spread(key_of(entries_[i].predicate, entries_[i].args)) & (table_.size() - 1);
-      while (table_[at] >= 0) at = (at + 1) & (table_.size() - 1);
-      table_[at] = static_cast<std::int32_t>(i);
-    }
-  }
-
-  std::size_t constants_;
-  std::vector<Entry> entries_;
-  std::vector<std::vector<std::int32_t>> heads_;
-  std::vector<std::vector<std::int32_t>> of_;
-  std::vector<std::array<std::size_t, kMaxArity>> distinct_;  // values seen, by predicate and position
-  std::vector<std::int32_t> table_;
-};
-
 class Grounder {
  public:
   Grounder(const Rulebook& rules, const Problem& problem, const std::string& where, Game& game)
@@ -118,10 +34,17 @@ class Grounder {
 
   Status run() {
     find_relevant();
+    triggers_.resize(domain_.predicates.size());
     for (std::size_t a = 0; a < domain_.actions.size(); ++a) {
       if (Status status = check_command_rule(a); !status) return status;
       for (std::size_t c = 0; c < domain_.actions[a].precondition.cases.size(); ++c) {
         forms_.push_back(make_form(a, domain_.actions[a].precondition, c));
+        for (std::uint32_t i = 0; i < forms_.back().claims.size(); ++i) {
+          const Claim& claim = forms_.back().claims[i];
+          if (!forms_.back().possible || !claim.positive || !claim.changes) continue;
+          triggers_[static_cast<std::size_t>(claim.predicate)].push_back(
+              {static_cast<std::uint32_t>(forms_.size() - 1), i});
+        }
       }
     }
     load_facts();
@@ -137,18 +60,39 @@ class Grounder {
   }
 
  private:
-  // One case of one action's (or the goal's) condition, with its constants looked up.
+  // A term of a formula as this problem sees it: a variable's number, or a constant of the problem (kNone: it
+  // has no such object).
+  struct Argument {
+    bool variable = false;
+    Id index = 0;
+  };
+  struct Claim {  // a literal with its constants looked up
+    std::int16_t predicate = kEquality;
+    bool positive = true;
+    bool changes = false;
+    std::uint8_t arity = 0;
+    std::array<Argument, kMaxArity> args{};
+  };
+  struct Change {  // an effect with its constants looked up
+    Claim change;
+    bool conditional = false;
+    Claim condition;
+    bool relevant = true;
+    bool removes_pivot = false;  // filled by choose_pivot: it takes away the fact that pivots
+  };
+  // One case of one action's (or the goal's) condition.
   struct Form {
     std::size_t action = 0;
     const Formula* formula = nullptr;
-    const Conjunction* conjunction = nullptr;
-    std::vector<Id> constants;             // kNone: the problem has no such object
-    std::vector<std::size_t> changing;     // indices of positive literals over facts that can change
+    std::vector<Claim> claims;
+    std::vector<Change> changes;
     std::vector<std::uint16_t> variables;  // all that need a value
     bool possible = true;
+    bool may_be_noop = false;  // by its predicates, its effects could all be implied by its condition
     // Filled by choose_pivot:
-    std::int32_t pivot = -1;           // index of the literal that pivots
+    std::int32_t pivot = -1;           // index of the claim that pivots
     std::vector<std::uint16_t> holes;  // parameters known only from the pivot fact
+    std::vector<std::uint16_t> kept;   // the other variables
   };
   struct Instance {
     std::uint32_t form = 0;
@@ -159,8 +103,10 @@ class Grounder {
     return {ErrorCode::kUnsupported, message, where_, ""};
   }
   std::size_t arity(std::size_t predicate) const { return domain_.predicates[predicate].arity; }
-  bool changes(const Literal& literal) const {
-    return literal.predicate >= 0 && domain_.predicates[static_cast<std::size_t>(literal.predicate)].fluent;
+  // Notes why the search stops; the first reason stays.
+  bool give_up(const std::string& message) {
+    if (failure_.ok()) failure_ = unsupported(message);
+    return false;
   }
 
   // Predicates that can influence a command, a text or the goal. The others are not kept.
@@ -234,37 +180,69 @@ class Grounder {
     Form form;
     form.action = action;
     form.formula = &formula;
-    form.conjunction = &formula.cases[index];
+    std::vector<Id> constants;
     for (const std::string& name : formula.constants) {
       const auto found =
           std::lower_bound(problem_.constants.begin(), problem_.constants.end(), name,
                            [](const Constant& constant, const std::string& id) { return constant.id < id; });
       const bool known = found != problem_.constants.end() && found->id == name;
-      form.constants.push_back(known ? static_cast<Id>(found - problem_.constants.begin()) : kNone);
+      constants.push_back(known ? static_cast<Id>(found - problem_.constants.begin()) : kNone);
     }
-    const std::size_t parameters = action < domain_.actions.size() ? domain_.actions[action].parameters : 0;
-    for (std::size_t v = 0; v < parameters; ++v) form.variables.push_back(static_cast<std::uint16_t>(v));
-    form.variables.insert(form.variables.end(), form.conjunction->witnesses.begin(),
-                          form.conjunction->witnesses.end());
-    for (std::size_t i = 0; i < form.conjunction->literals.size(); ++i) {
-      const Literal& literal = form.conjunction->literals[i];
-      if (literal.positive && changes(literal)) form.changing.push_back(i);
+    const auto claim = [&](const Literal& literal) {
+      Claim out{literal.predicate, literal.positive, false, literal.arity, {}};
+      out.changes =
+          literal.predicate >= 0 && domain_.predicates[static_cast<std::size_t>(literal.predicate)].fluent;
       for (std::size_t k = 0; k < literal.arity; ++k) {
-        const bool absent = !literal.args[k].variable && form.constants[literal.args[k].index] == kNone;
-        if (absent && literal.positive) form.possible = false;
+        const Term& term = literal.args[k];
+        out.args[k] = {term.variable, term.variable ? term.index : constants[term.index]};
+      }
+      return out;
+    };
+    for (const Literal& literal : formula.cases[index].literals) {
+      form.claims.push_back(claim(literal));
+      for (const Argument& argument : form.claims.back().args) {
+        if (literal.positive && !argument.variable && argument.index == kNone) form.possible = false;
       }
     }
+    const std::vector<std::uint16_t>& witnesses = formula.cases[index].witnesses;
+    const bool is_goal = action == domain_.actions.size();
+    const std::size_t parameters = is_goal ? 0 : domain_.actions[action].parameters;
+    for (std::size_t v = 0; v < parameters; ++v) form.variables.push_back(static_cast<std::uint16_t>(v));
+    form.variables.insert(form.variables.end(), witnesses.begin(), witnesses.end());
+    for (const std::uint16_t variable : form.variables) {
+      const std::int16_t type = formula.variables[variable].type;
+      const auto fits = [&](const Constant& constant) { return type == kAnyType || constant.type == type; };
+      if (std::none_of(problem_.constants.begin(), problem_.constants.end(), fits)) form.possible = false;
+    }
+    if (is_goal) return form;
+    for (const Effect& effect : domain_.actions[action].effects) {
+      Change change{claim(effect.change), effect.conditional, {}, false, false};
+      if (effect.conditional) change.condition = claim(effect.condition);
+      change.relevant = relevant_[static_cast<std::size_t>(effect.change.predicate)];
+      form.changes.push_back(change);
+    }
+    form.may_be_noop = std::all_of(form.changes.begin(), form.changes.end(), [&](const Change& effect) {
+      const auto alike = [&](const Claim& other) {
+        return other.predicate == effect.change.predicate && other.positive == effect.change.positive;
+      };
+      const auto added = [&](const Change& other) {
+        return other.change.predicate == effect.change.predicate && other.change.positive;
+      };
+      return !effect.conditional &&
+             (std::any_of(form.claims.begin(), form.claims.end(), alike) ||
+              (!effect.change.positive && std::any_of(form.changes.begin(), form.changes.end(), added)));
+    });
     return form;
   }
 
-  Id value(const Form& form, const Binding& binding, const Term& term) const {
-    return term.variable ? binding[term.index] : form.constants[term.index];
+  static Id value(const Binding& binding, const Argument& argument) {
+    return argument.variable ? binding[argument.index] : argument.index;
   }
-  // The literal's fact; false while a variable has no value or a constant does not exist.
-  bool resolve(const Form& form, const Binding& binding, const Literal& literal, Args& args) const {
+  // The claim's fact; false while a variable has no value or a constant does not exist.
+  static bool resolve(const Binding& binding, const Claim& claim, Args& args) {
     args = {};
-    for (std::size_t i = 0; i < literal.arity; ++i) {
-      args[i] = value(form, binding, literal.args[i]);
+    for (std::size_t i = 0; i < claim.arity; ++i) {
+      args[i] = value(binding, claim.args[i]);
       if (args[i] == kNone) return false;
     }
     return true;
@@ -285,69 +263,60 @@ class Grounder {
   Status reach() {
     plans_.assign(forms_.size(), {});
     for (std::uint32_t f = 0; f < forms_.size(); ++f) {
-      if (forms_[f].possible && forms_[f].changing.empty()) {
-        if (Status status = match(f, -1, -1); !status) return status;
-      }
+      const Form& form = forms_[f];
+      const auto waits = [](const Claim& claim) { return claim.positive && claim.changes; };
+      if (!form.possible || std::any_of(form.claims.begin(), form.claims.end(), waits)) continue;
+      if (!match(f, -1, -1)) return failure_;
     }
     for (std::size_t fact = 0; fact < store_.size(); ++fact) {
-      const std::uint16_t predicate = store_[static_cast<std::int32_t>(fact)].predicate;
-      if (!domain_.predicates[predicate].fluent) continue;
-      for (std::uint32_t f = 0; f < forms_.size(); ++f) {
-        if (!forms_[f].possible) continue;
-        for (const std::size_t literal : forms_[f].changing) {
-          if (forms_[f].conjunction->literals[literal].predicate != predicate) continue;
-          if (Status status = match(f, static_cast<std::int32_t>(literal), static_cast<std::int32_t>(fact));
-              !status)
-            return status;
-        }
+      for (const Trigger& trigger : triggers_[store_[static_cast<std::int32_t>(fact)].predicate]) {
+        if (!match(trigger.form, static_cast<std::int32_t>(trigger.claim), static_cast<std::int32_t>(fact)))
+          return failure_;
       }
     }
     return {};
   }
 
-  // The order in which a form's literals are looked at once the trigger's variables have values: tests as
-  // soon as they can be made, otherwise the literal with the fewest candidates.
+  // The order in which a form's claims are looked at once the trigger's variables have values: tests as
+  // soon as they can be made, otherwise the claim with the fewest candidates.
   struct Step {
-    std::uint16_t literal = 0;
+    std::uint16_t claim = 0;
     bool test = false;        // all arguments known by then
     std::uint16_t known = 0;  // otherwise: an argument known by then, kMaxArity if there is none
   };
   struct Plan {
     std::vector<Step> steps;
-    std::vector<std::uint16_t> loose;  // variables that no literal gives a value
+    std::vector<std::uint16_t> loose;  // variables that no claim gives a value
     std::vector<std::uint16_t> late;   // tests that wait for those
   };
 
   Plan make_plan(const Form& form, std::int32_t trigger) const {
-    const std::vector<Literal>& literals = form.conjunction->literals;
+    const std::vector<Claim>& claims = form.claims;
     std::vector<bool> bound(form.formula->variables.size(), false);
-    std::vector<bool> done(literals.size(), false);
-    const auto known = [&](const Term& term) { return !term.variable || bound[term.index]; };
-    const auto unknown = [&](const Literal& literal) {
-      return std::count_if(literal.args.begin(), literal.args.begin() + literal.arity,
-                           [&](const Term& term) { return !known(term); });
-    };
+    std::vector<bool> done(claims.size(), false);
+    const auto known = [&](const Argument& argument) { return !argument.variable || bound[argument.index]; };
     const auto take = [&](std::size_t index) {
       done[index] = true;
-      for (std::size_t i = 0; i < literals[index].arity; ++i) {
-        if (literals[index].args[i].variable) bound[literals[index].args[i].index] = true;
+      for (std::size_t i = 0; i < claims[index].arity; ++i) {
+        if (claims[index].args[i].variable) bound[claims[index].args[i].index] = true;
       }
     };
     if (trigger >= 0) take(static_cast<std::size_t>(trigger));
     Plan plan;
     while (true) {
-      std::size_t best = literals.size();
+      std::size_t best = claims.size();
       std::size_t best_cost = SIZE_MAX;
-      for (std::size_t i = 0; i < literals.size(); ++i) {
+      for (std::size_t i = 0; i < claims.size(); ++i) {
         if (done[i]) continue;
-        const auto free = unknown(literals[i]);
-        if (free > 0 && (literals[i].predicate == kEquality || !literals[i].positive)) continue;
+        const bool free =
+            !std::all_of(claims[i].args.begin(), claims[i].args.begin() + claims[i].arity, known);
+        if (free && (claims[i].predicate == kEquality || !claims[i].positive)) continue;
         std::size_t cost = 0;
-        if (free > 0) {
-          const auto predicate = static_cast<std::uint16_t>(literals[i].predicate);
+        if (free) {
+          const auto predicate = static_cast<std::uint16_t>(claims[i].predicate);
           cost = store_.of(predicate).size() + 1000;
-          for (std::size_t k = 0; k < literals[i].arity; ++k) {
-            if (known(literals[i].args[k])) cost = std::min(cost, store_.fan_out(predicate, k));
+          for (std::size_t k = 0; k < claims[i].arity; ++k) {
+            if (known(claims[i].args[k])) cost = std::min(cost, store_.fan_out(predicate, k));
           }
         }
         if (cost < best_cost) {
@@ -355,12 +324,12 @@ class Grounder {
           best_cost = cost;
         }
       }
-      if (best == literals.size()) break;
+      if (best == claims.size()) break;
       Step step{static_cast<std::uint16_t>(best), best_cost == 0, kMaxArity};
       std::size_t least = SIZE_MAX;
-      for (std::uint16_t i = 0; i < literals[best].arity && !step.test; ++i) {
-        if (!known(literals[best].args[i])) continue;
-        const std::size_t fan_out = store_.fan_out(static_cast<std::uint16_t>(literals[best].predicate), i);
+      for (std::uint16_t i = 0; i < claims[best].arity && !step.test; ++i) {
+        if (!known(claims[best].args[i])) continue;
+        const std::size_t fan_out = store_.fan_out(static_cast<std::uint16_t>(claims[best].predicate), i);
         if (fan_out < least) step.known = i;
         least = std::min(least, fan_out);
       }
@@ -370,28 +339,28 @@ class Grounder {
     for (const std::uint16_t variable : form.variables) {
       if (!bound[variable]) plan.loose.push_back(variable);
     }
-    for (std::size_t i = 0; i < literals.size(); ++i) {
+    for (std::size_t i = 0; i < claims.size(); ++i) {
       if (!done[i]) plan.late.push_back(static_cast<std::uint16_t>(i));
     }
     return plan;
   }
 
-  Status match(std::uint32_t f, std::int32_t trigger, std::int32_t fact) {
+  // The search gives each instance to add_instance (or add_goal_case). False: it was given up.
+  bool match(std::uint32_t f, std::int32_t trigger, std::int32_t fact) {
     const Form& form = forms_[f];
     Binding binding;
     binding.fill(kNone);
     trigger_ = trigger;
     trigger_fact_ = fact;
-    if (trigger >= 0) {
-      const Literal& literal = form.conjunction->literals[static_cast<std::size_t>(trigger)];
-      if (!unify(form, literal, store_[fact].args, binding)) return {};
-    }
+    if (trigger >= 0 &&
+        !unify(form, form.claims[static_cast<std::size_t>(trigger)], store_[fact].args, binding))
+      return true;
     std::vector<std::optional<Plan>>& plans = plans_[f];
-    plans.resize(form.conjunction->literals.size() + 1);
+    if (plans.empty()) plans.resize(form.claims.size() + 1);
     std::optional<Plan>& plan = plans[static_cast<std::size_t>(trigger + 1)];
     if (!plan) plan = make_plan(form, trigger);
     plan_ = &*plan;
-    return join(f, 0, binding);
+    return join(form, f, 0, binding);
   }
 
   bool type_fits(const Form& form, std::size_t variable, Id constant) const {
@@ -399,139 +368,141 @@ class Grounder {
     return type == kAnyType || problem_.constants[constant].type == type;
   }
 
-  bool unify(const Form& form, const Literal& literal, const Args& args, Binding& binding) const {
-    for (std::size_t i = 0; i < literal.arity; ++i) {
-      const Term& term = literal.args[i];
-      const Id now = value(form, binding, term);
+  bool unify(const Form& form, const Claim& claim, const Args& args, Binding& binding) const {
+    for (std::size_t i = 0; i < claim.arity; ++i) {
+      const Argument& argument = claim.args[i];
+      const Id now = value(binding, argument);
       if (now == args[i]) continue;
-      if (!term.variable || now != kNone || !type_fits(form, term.index, args[i])) return false;
-      binding[term.index] = args[i];
+      if (!argument.variable || now != kNone || !type_fits(form, argument.index, args[i])) return false;
+      binding[argument.index] = args[i];
     }
     return true;
   }
 
-  Status join(std::uint32_t f, std::size_t at, Binding& binding) {
-    if (++work_ > kMaxWork) return unsupported("the game is too large to ground");
+  bool join(const Form& form, std::uint32_t f, std::size_t at, Binding& binding) {
+    if (++work_ > kMaxWork) return give_up("the game is too large to ground");
     for (; at < plan_->steps.size(); ++at) {
       const Step& step = plan_->steps[at];
-      if (!step.test) return extend(f, at, binding);
-      if (!passes(forms_[f], binding, step.literal)) return {};
+      const Claim& claim = form.claims[step.claim];
+      if (step.test) {
+        if (!passes(claim, binding, step.claim)) return true;
+        continue;
+      }
+      if (step.known == kMaxArity) return extend(form, f, at, binding);
+      const std::int32_t only = store_.newest_with(static_cast<std::uint16_t>(claim.predicate), step.known,
+                                                   value(binding, claim.args[step.known]));
+      if (only < 0) return true;
+      if (store_[only].next[step.known] >= 0) return extend(form, f, at, binding);
+      if (!in_time(claim, step.claim, only) || !unify(form, claim, store_[only].args, binding)) return true;
     }
-    return fill(f, 0, binding);
+    return fill(form, f, 0, binding);
   }
 
-  // May this fact stand for literal `index`, given which fact set off the search?
-  bool in_time(const Form& form, std::size_t index, std::int32_t fact) const {
-    if (trigger_ < 0 || !changes(form.conjunction->literals[index])) return true;
+  // May this fact stand for claim `index`, given which fact set off the search?
+  bool in_time(const Claim& claim, std::size_t index, std::int32_t fact) const {
+    if (trigger_ < 0 || !claim.changes) return true;
     return static_cast<std::int32_t>(index) < trigger_ ? fact < trigger_fact_ : fact <= trigger_fact_;
   }
 
-  bool passes(const Form& form, const Binding& binding, std::size_t index) const {
-    const Literal& literal = form.conjunction->literals[index];
-    if (!literal.positive && changes(literal)) return true;  // decided while playing
+  bool passes(const Claim& claim, const Binding& binding, std::size_t index) const {
+    if (!claim.positive && claim.changes) return true;  // decided while playing
     Args args;
-    const bool exists = resolve(form, binding, literal, args);
-    if (literal.predicate == kEquality) return (args[0] == args[1]) == literal.positive;
-    const std::int32_t fact = exists ? store_.find(static_cast<std::uint16_t>(literal.predicate), args) : -1;
-    return (fact >= 0 && in_time(form, index, fact)) == literal.positive;
+    const bool exists = resolve(binding, claim, args);
+    if (claim.predicate == kEquality) return (args[0] == args[1]) == claim.positive;
+    const std::int32_t fact = exists ? store_.find(static_cast<std::uint16_t>(claim.predicate), args) : -1;
+    return (fact >= 0 && in_time(claim, index, fact)) == claim.positive;
   }
 
-  // One branch for each fact that fits the literal of step `at`.
-  Status extend(std::uint32_t f, std::size_t at, Binding& binding) {
-    const Form& form = forms_[f];
+  // One branch for each fact that fits the claim of step `at`.
+  bool extend(const Form& form, std::uint32_t f, std::size_t at, Binding& binding) {
     const Step& step = plan_->steps[at];
-    const Literal& literal = form.conjunction->literals[step.literal];
-    const auto predicate = static_cast<std::uint16_t>(literal.predicate);
+    const Claim& claim = form.claims[step.claim];
+    const auto predicate = static_cast<std::uint16_t>(claim.predicate);
     const Binding before = binding;
-    const auto attempt = [&](std::int32_t fact) -> Status {
-      if (!in_time(form, step.literal, fact)) return {};
+    const auto attempt = [&](std::int32_t fact) {
+      if (!in_time(claim, step.claim, fact)) return true;
       const Args args = store_[fact].args;
-      Status status = unify(form, literal, args, binding) ? join(f, at + 1, binding) : Status();
+      const bool goes_on = !unify(form, claim, args, binding) || join(form, f, at + 1, binding);
       binding = before;
-      return status;
+      return goes_on;
     };
     if (step.known < kMaxArity) {
-      const Id known = value(form, binding, literal.args[step.known]);
+      const Id known = value(binding, claim.args[step.known]);
       for (std::int32_t fact = store_.newest_with(predicate, step.known, known); fact >= 0;
            fact = store_[fact].next[step.known]) {
-        if (Status status = attempt(fact); !status) return status;
+        if (!attempt(fact)) return false;
       }
-      return {};
+      return true;
     }
     const std::size_t count = store_.of(predicate).size();  // those added meanwhile come later by themselves
     for (std::size_t i = 0; i < count; ++i) {
-      if (Status status = attempt(store_.of(predicate)[i]); !status) return status;
+      if (!attempt(store_.of(predicate)[i])) return false;
     }
-    return {};
+    return true;
   }
 
-  // Variables that no literal speaks of take every constant of their type.
-  Status fill(std::uint32_t f, std::size_t at, Binding& binding) {
-    if (++work_ > kMaxWork) return unsupported("the game is too large to ground");
-    const Form& form = forms_[f];
+  // Variables that no claim speaks of take every constant of their type.
+  bool fill(const Form& form, std::uint32_t f, std::size_t at, Binding& binding) {
+    if (++work_ > kMaxWork) return give_up("the game is too large to ground");
     if (at < plan_->loose.size()) {
       const std::uint16_t variable = plan_->loose[at];
       for (std::size_t c = 0; c < problem_.constants.size(); ++c) {
         if (!type_fits(form, variable, static_cast<Id>(c))) continue;
         binding[variable] = static_cast<Id>(c);
-        if (Status status = fill(f, at + 1, binding); !status) return status;
+        if (!fill(form, f, at + 1, binding)) return false;
       }
       binding[variable] = kNone;
-      return {};
+      return true;
     }
-    for (const std::uint16_t literal : plan_->late) {
-      if (!passes(form, binding, literal)) return {};
+    for (const std::uint16_t late : plan_->late) {
+      if (!passes(form.claims[late], binding, late)) return true;
     }
-    return collecting_goal_ ? add_goal_case(form, binding) : add_instance(f, binding);
+    return collecting_goal_ ? add_goal_case(form, binding) : add_instance(form, f, binding);
   }
 
   // The original's planner drops an instance whose effects its own condition already implies.
-  bool is_noop(const Form& form, const Binding& binding) const {
-    const Action& action = domain_.actions[form.action];
-    if (action.effects.empty()) return true;
-    for (const Effect& effect : action.effects) {
-      if (effect.conditional) return false;
+  static bool is_noop(const Form& form, const Binding& binding) {
+    if (!form.may_be_noop) return false;
+    for (const Change& effect : form.changes) {
       Args args;
-      if (!resolve(form, binding, effect.change, args)) return false;
+      if (!resolve(binding, effect.change, args)) return false;
       bool implied = !effect.change.positive && adds(form, binding, effect.change.predicate, args);
-      for (const Literal& literal : form.conjunction->literals) {
+      for (const Claim& claim : form.claims) {
         if (implied) break;
-        if (literal.predicate != effect.change.predicate || literal.positive != effect.change.positive)
-          continue;
+        if (claim.predicate != effect.change.predicate || claim.positive != effect.change.positive) continue;
         Args other;
-        implied = resolve(form, binding, literal, other) && other == args;
+        implied = resolve(binding, claim, other) && other == args;
       }
       if (!implied) return false;
     }
     return true;
   }
 
-  bool adds(const Form& form, const Binding& binding, std::int16_t predicate, const Args& args) const {
-    for (const Effect& effect : domain_.actions[form.action].effects) {
-      if (!effect.change.positive || effect.conditional || effect.change.predicate != predicate) continue;
+  static bool adds(const Form& form, const Binding& binding, std::int16_t predicate, const Args& args) {
+    for (const Change& effect : form.changes) {
+      if (!effect.change.positive || effect.change.predicate != predicate) continue;
       Args other;
-      if (resolve(form, binding, effect.change, other) && other == args) return true;
+      if (resolve(binding, effect.change, other) && other == args) return true;
     }
     return false;
   }
 
-  Status add_instance(std::uint32_t f, const Binding& binding) {
-    const Form& form = forms_[f];
-    if (is_noop(form, binding)) return {};
-    for (const Effect& effect : domain_.actions[form.action].effects) {
-      if (!relevant_[static_cast<std::size_t>(effect.change.predicate)]) continue;
+  bool add_instance(const Form& form, std::uint32_t f, const Binding& binding) {
+    if (is_noop(form, binding)) return true;
+    for (const Change& effect : form.changes) {
+      if (!effect.relevant) continue;
       Args args;
-      if (!resolve(form, binding, effect.change, args)) return {};  // speaks of an object that does not exist
+      if (!resolve(binding, effect.change, args)) return true;  // speaks of an object that does not exist
       if (!effect.change.positive) continue;
       const auto predicate = static_cast<std::uint16_t>(effect.change.predicate);
       store_.insert(predicate, arity(predicate), args);
-      if (store_.size() > kMaxAtoms) return unsupported("more than 30000 facts can become true");
+      if (store_.size() > kMaxAtoms) return give_up("more than 30000 facts can become true");
     }
-    if (instances_.size() == kMaxInstances) return unsupported("more than 400000 ground actions");
+    if (instances_.size() == kMaxInstances) return give_up("more than 400000 ground actions");
     instances_.push_back({f, static_cast<std::uint32_t>(bindings_.size())});
     bindings_.insert(bindings_.end(), binding.begin(),
                      binding.begin() + static_cast<std::ptrdiff_t>(form.formula->variables.size()));
-    return {};
+    return true;
   }
 
   // 2. Names: "drawer_bar_..." becomes "drawer 3", numbers dealt from high to low in identifier order.
@@ -568,27 +539,22 @@ class Grounder {
   // 3. Atoms.
 
   Status number_atoms() {
-    std::vector<std::int32_t> changing, fixed;
+    // Sorted by predicate, last argument, ..., first argument: which is the order of the keys as numbers.
+    std::vector<std::pair<std::uint64_t, std::int32_t>> changing, fixed;
     for (std::size_t i = 0; i < store_.size(); ++i) {
-      const std::uint16_t predicate = store_[static_cast<std::int32_t>(i)].predicate;
-      if (domain_.predicates[predicate].fluent) {
-        changing.push_back(static_cast<std::int32_t>(i));
-      } else if (std::binary_search(grammar_.reads.begin(), grammar_.reads.end(), predicate) ||
-                 is_role(predicate)) {
-        fixed.push_back(static_cast<std::int32_t>(i));
+      const FactStore::Entry& entry = store_[static_cast<std::int32_t>(i)];
+      std::vector<std::pair<std::uint64_t, std::int32_t>>* part = nullptr;
+      if (domain_.predicates[entry.predicate].fluent) {
+        part = &changing;
+      } else if (std::binary_search(grammar_.reads.begin(), grammar_.reads.end(), entry.predicate) ||
+                 is_role(entry.predicate)) {
+        part = &fixed;
       }
+      if (part != nullptr)
+        part->emplace_back(fact_key(entry.predicate, entry.args), static_cast<std::int32_t>(i));
     }
-    const auto before = [this](std::int32_t a, std::int32_t b) {
-      const FactStore::Entry& x = store_[a];
-      const FactStore::Entry& y = store_[b];
-      if (x.predicate != y.predicate) return x.predicate < y.predicate;
-      for (std::size_t i = kMaxArity; i-- > 0;) {
-        if (x.args[i] != y.args[i]) return x.args[i] < y.args[i];
-      }
-      return false;
-    };
-    std::sort(changing.begin(), changing.end(), before);
-    std::sort(fixed.begin(), fixed.end(), before);
+    std::sort(changing.begin(), changing.end());
+    std::sort(fixed.begin(), fixed.end());
     AtomTable& atoms = game_.atoms;
     atoms.changing = static_cast<Id>(changing.size());
     atoms.range.resize(domain_.predicates.size());
@@ -596,8 +562,9 @@ class Grounder {
     std::size_t slots = 16;
     while (slots < (changing.size() + fixed.size()) * 4 / 3) slots *= 2;
     atoms.slots.assign(slots, kNone);
-    for (const std::vector<std::int32_t>* part : {&changing, &fixed}) {
-      for (const std::int32_t fact : *part) {
+    atoms.args.reserve(changing.size() + fixed.size());
+    for (const auto* part : {&changing, &fixed}) {
+      for (const auto& [key, fact] : *part) {
         const FactStore::Entry& entry = store_[fact];
         const Id atom = static_cast<Id>(atoms.args.size());
         AtomTable::Range& range = atoms.range[entry.predicate];
@@ -605,7 +572,7 @@ class Grounder {
         range.last = static_cast<Id>(atom + 1);
         atoms.args.push_back(entry.args);
         atom_of_[static_cast<std::size_t>(fact)] = atom;
-        std::size_t at = spread(key_of(entry.predicate, entry.args)) & (slots - 1);
+        std::size_t at = spread(key) & (slots - 1);
         while (atoms.slots[at] != kNone) at = (at + 1) & (slots - 1);
         atoms.slots[at] = atom;
       }
@@ -634,13 +601,13 @@ class Grounder {
 
   // The fact that pivots is the kind that most instances ask for: where the agent is.
   void choose_pivot() {
+    std::vector<std::size_t> used(forms_.size(), 0);
+    for (const Instance& instance : instances_) ++used[instance.form];
     std::vector<std::size_t> asked(domain_.predicates.size(), 0);
-    for (const Instance& instance : instances_) {
-      const Form& form = forms_[instance.form];
-      for (const std::size_t index : form.changing) {
-        if (pivot_literal(form, form.conjunction->literals[index].predicate) >= 0) {
-          ++asked[static_cast<std::size_t>(form.conjunction->literals[index].predicate)];
-        }
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      for (const Claim& claim : forms_[f].claims) {
+        if (claim.positive && claim.changes && pivot_claim(forms_[f], claim.predicate) >= 0)
+          asked[static_cast<std::size_t>(claim.predicate)] += used[f];
       }
     }
     const auto most = std::max_element(asked.begin(), asked.end());
@@ -648,20 +615,23 @@ class Grounder {
     const auto predicate = static_cast<std::int16_t>(most - asked.begin());
     game_.pivots = game_.atoms.range[static_cast<std::size_t>(predicate)];
     for (Form& form : forms_) {
-      form.pivot = pivot_literal(form, predicate);
+      form.pivot = pivot_claim(form, predicate);
       if (form.pivot >= 0 && !command_binds_[form.action]) find_holes(form);
     }
     note_forms();
   }
 
   void note_forms() {
-    for (const Form& form : forms_) {
+    for (Form& form : forms_) {
+      for (std::uint16_t v = 0; v < form.formula->variables.size(); ++v) {
+        if (std::find(form.holes.begin(), form.holes.end(), v) == form.holes.end()) form.kept.push_back(v);
+      }
       RowForm out{static_cast<std::uint8_t>(form.action),
                   static_cast<std::uint8_t>(domain_.actions[form.action].parameters),
                   form.pivot >= 0,
                   {}};
       for (const std::uint16_t hole : form.holes) {
-        const Literal& pivot = form.conjunction->literals[static_cast<std::size_t>(form.pivot)];
+        const Claim& pivot = form.claims[static_cast<std::size_t>(form.pivot)];
         for (std::size_t i = 0; i < pivot.arity; ++i) {
           if (pivot.args[i].variable && pivot.args[i].index == hole) {
             out.holes.push_back({static_cast<std::uint8_t>(hole), static_cast<std::uint8_t>(i)});
@@ -673,46 +643,55 @@ class Grounder {
     }
   }
 
-  // The only positive literal of this predicate, or -1.
-  std::int32_t pivot_literal(const Form& form, std::int16_t predicate) const {
+  // The only positive claim of this predicate, or -1.
+  static std::int32_t pivot_claim(const Form& form, std::int16_t predicate) {
     std::int32_t found = -1;
-    for (const std::size_t index : form.changing) {
-      if (form.conjunction->literals[index].predicate != predicate) continue;
+    for (std::size_t i = 0; i < form.claims.size(); ++i) {
+      if (!form.claims[i].positive || form.claims[i].predicate != predicate) continue;
       if (found >= 0) return -1;
-      found = static_cast<std::int32_t>(index);
+      found = static_cast<std::int32_t>(i);
     }
     return found;
   }
 
-  // Parameters that occur in the pivot literal and otherwise only in an effect that removes it.
+  static bool same_fact(const Claim& a, const Claim& b) {
+    if (a.predicate != b.predicate) return false;
+    for (std::size_t i = 0; i < a.arity; ++i) {
+      if (a.args[i].variable != b.args[i].variable || a.args[i].index != b.args[i].index) return false;
+    }
+    return true;
+  }
+
+  // Parameters that occur in the pivot claim and otherwise only in an effect that removes it.
   void find_holes(Form& form) const {
-    const std::vector<Literal>& literals = form.conjunction->literals;
-    const Literal& pivot = literals[static_cast<std::size_t>(form.pivot)];
-    const auto mentions = [](const Literal& literal, std::size_t variable) {
-      for (std::size_t i = 0; i < literal.arity; ++i) {
-        if (literal.args[i].variable && literal.args[i].index == variable) return true;
-      }
-      return false;
+    const Claim& pivot = form.claims[static_cast<std::size_t>(form.pivot)];
+    const auto mentions = [](const Claim& claim, std::size_t variable) {
+      return std::any_of(claim.args.begin(), claim.args.begin() + claim.arity, [&](const Argument& argument) {
+        return argument.variable && argument.index == variable;
+      });
     };
     for (std::size_t i = 0; i < pivot.arity; ++i) {
       if (!pivot.args[i].variable) continue;
       const std::uint16_t variable = pivot.args[i].index;
       bool hole =
           variable < domain_.actions[form.action].parameters && !command_mentions(form.action, variable);
-      for (std::size_t k = 0; k < literals.size() && hole; ++k) {
-        if (static_cast<std::int32_t>(k) != form.pivot && mentions(literals[k], variable)) hole = false;
+      for (std::size_t k = 0; k < form.claims.size() && hole; ++k) {
+        if (static_cast<std::int32_t>(k) != form.pivot && mentions(form.claims[k], variable)) hole = false;
       }
-      for (const Effect& effect : domain_.actions[form.action].effects) {
+      for (const Change& effect : form.changes) {
         if (!hole) break;
-        const bool matters = relevant_[static_cast<std::size_t>(effect.change.predicate)];
-        if (!matters || !(mentions(effect.change, variable) ||
-                          (effect.conditional && mentions(effect.condition, variable))))
+        if (!effect.relevant || !(mentions(effect.change, variable) ||
+                                  (effect.conditional && mentions(effect.condition, variable))))
           continue;
-        Literal removed = effect.change;
-        removed.positive = true;
-        hole = !effect.conditional && !effect.change.positive && removed == pivot;
+        hole = !effect.conditional && !effect.change.positive && same_fact(effect.change, pivot);
       }
-      if (hole) form.holes.push_back(variable);
+      if (hole && std::find(form.holes.begin(), form.holes.end(), variable) == form.holes.end())
+        form.holes.push_back(variable);
+    }
+    if (form.holes.empty()) return;
+    for (Change& effect : form.changes) {
+      effect.removes_pivot =
+          !effect.conditional && !effect.change.positive && same_fact(effect.change, pivot);
     }
   }
 
@@ -728,78 +707,55 @@ class Grounder {
     return binding;
   }
 
-  struct Group {  // instances that differ in their holes alone, and their command's text
-    std::uint32_t first = 0, last = 0;  // into the order made by make_rows
-    std::uint32_t text = 0, size = 0;
-    std::array<std::uint64_t, 3> key{};  // the text's first bytes, comparable as numbers
+  struct Group {                        // instances that differ in their holes alone: one row
+    std::uint32_t first = 0, last = 0;  // into the order made by group_instances
+    std::uint32_t text = 0, size = 0;   // the command, in a common block of texts
     std::string_view view(const std::string& texts) const {
       return std::string_view(texts).substr(text, size);
-    }
-    void set_key(const std::string& texts) {
-      for (std::size_t i = 0; i < 24; ++i) {
-        const std::uint64_t byte = i < size ? static_cast<unsigned char>(texts[text + i]) : 0U;
-        key[i / 8] |= byte << (56 - 8 * (i % 8));
-      }
     }
   };
 
   Status make_rows() {
-    // Instances that differ in their holes alone become one row; they are made neighbours first.
-    std::vector<std::uint32_t> order(instances_.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const Instance& x = instances_[a];
-      const Instance& y = instances_[b];
-      if (x.form != y.form) return x.form < y.form;
-      return !forms_[x.form].holes.empty() && compare_masked(x, y) < 0;
-    });
+    const std::vector<std::uint32_t> order = group_instances();
     std::vector<Group> groups;
     std::string texts;
     for (std::uint32_t i = 0; i < order.size(); ++i) {
       const Instance& now = instances_[order[i]];
       if (i > 0 && instances_[order[i - 1]].form == now.form && !forms_[now.form].holes.empty() &&
-          compare_masked(instances_[order[i - 1]], now) == 0) {
+          compare_kept(instances_[order[i - 1]], now) == 0) {
         groups.back().last = i + 1;
         continue;
       }
-      Group group{i, i + 1, static_cast<std::uint32_t>(texts.size()), 0, {}};
+      Group group{i, i + 1, static_cast<std::uint32_t>(texts.size()), 0};
       spell(now, texts);
       group.size = static_cast<std::uint32_t>(texts.size()) - group.text;
-      group.set_key(texts);
       groups.push_back(group);
     }
     if (groups.size() > kMaxRows) return unsupported("more than 30000 commands");
-    std::sort(groups.begin(), groups.end(), [&](const Group& a, const Group& b) {
-      if (a.key != b.key) return a.key < b.key;
-      const int by_text = a.view(texts).compare(b.view(texts));
-      return by_text != 0 ? by_text < 0 : a.first < b.first;
-    });
+    number_commands(groups, texts);
     game_.row_words = (groups.size() + 63) / 64;
     game_.pivot_masks.assign(
         static_cast<std::size_t>(game_.pivots.last - game_.pivots.first) * game_.row_words, 0);
     game_.free_rows.assign(game_.row_words, 0);
-    std::unordered_map<std::string_view, Id, ContainerHash> pieces;
-    std::string_view last;
+    game_.rows.reserve(groups.size());
+    game_.codes.reserve(groups.size() * 14);
+    std::size_t command = 0;
     for (std::uint32_t r = 0; r < groups.size(); ++r) {
       const Group& group = groups[r];
-      const std::string_view text = group.view(texts);
-      if (r == 0 || text != last) {
-        if (Status status = add_command(text, static_cast<Id>(r), pieces); !status) return status;
-        last = text;
-      }
+      while (game_.command_rows[command + 1] <= r) ++command;
       const Instance& instance = instances_[order[group.first]];
       const Form& form = forms_[instance.form];
-      const Binding binding = binding_of(instance);
-      Row row{static_cast<std::uint32_t>(game_.codes.size()), static_cast<Id>(game_.command_count() - 1),
+      Binding binding = binding_of(instance);
+      for (const std::uint16_t hole : form.holes) binding[hole] = kNone;
+      Row row{static_cast<std::uint32_t>(game_.codes.size()), static_cast<Id>(command),
               static_cast<Id>(instance.form), 0, 0};
-      for (std::uint16_t v = 0; v < domain_.actions[form.action].parameters; ++v) {
-        const bool hole = std::find(form.holes.begin(), form.holes.end(), v) != form.holes.end();
-        game_.codes.push_back(hole ? kNone : binding[v]);
-      }
+      game_.codes.insert(
+          game_.codes.end(), binding.begin(),
+          binding.begin() + static_cast<std::ptrdiff_t>(domain_.actions[form.action].parameters));
       const std::size_t before = game_.codes.size();
-      add_literals(form, binding);
+      add_claims(form, binding);
       const std::size_t literals = game_.codes.size() - before;
-      add_effects(form, binding);
+      add_changes(form, binding);
       const std::size_t effects = game_.codes.size() - before - literals;
       if (literals > 255 || effects > 255)
         return unsupported("an action with more than 255 conditions or effects");
@@ -807,24 +763,45 @@ class Grounder {
       row.effects = static_cast<std::uint8_t>(effects);
       game_.rows.push_back(row);
       const std::uint64_t bit = std::uint64_t{1} << (r % 64);
-      if (form.pivot < 0) game_.free_rows[r / 64] |= bit;
-      for (std::uint32_t i = group.first; i < group.last && form.pivot >= 0; ++i) {
-        Args args;
-        const Literal& pivot = form.conjunction->literals[static_cast<std::size_t>(form.pivot)];
-        resolve(form, binding_of(instances_[order[i]]), pivot, args);
+      if (form.pivot < 0) {
+        game_.free_rows[r / 64] |= bit;
+        continue;
+      }
+      const Claim& pivot = form.claims[static_cast<std::size_t>(form.pivot)];
+      for (std::uint32_t i = group.first; i < group.last; ++i) {
+        Args args{};
+        for (std::size_t k = 0; k < pivot.arity; ++k) {
+          args[k] = pivot.args[k].variable ? bindings_[instances_[order[i]].binding + pivot.args[k].index]
+                                           : pivot.args[k].index;
+        }
         const std::size_t number = static_cast<std::size_t>(atom(pivot.predicate, args) - game_.pivots.first);
         game_.pivot_masks[number * game_.row_words + r / 64] |= bit;
       }
     }
-    game_.command_rows.push_back(static_cast<Id>(groups.size()));
     return {};
   }
 
+  // By form, in order of discovery; but instances that differ in their holes alone are neighbours.
+  std::vector<std::uint32_t> group_instances() const {
+    std::vector<std::uint32_t> begin(forms_.size() + 1, 0);
+    for (const Instance& instance : instances_) ++begin[instance.form + 1];
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<std::uint32_t> order(instances_.size());
+    std::vector<std::uint32_t> next = begin;
+    for (std::uint32_t i = 0; i < instances_.size(); ++i) order[next[instances_[i].form]++] = i;
+    for (std::size_t f = 0; f < forms_.size(); ++f) {
+      if (forms_[f].holes.empty()) continue;
+      std::stable_sort(order.begin() + begin[f], order.begin() + begin[f + 1],
+                       [this](std::uint32_t a, std::uint32_t b) {
+                         return compare_kept(instances_[a], instances_[b]) < 0;
+                       });
+    }
+    return order;
+  }
+
   // Order of two instances of one form with their holes left out.
-  int compare_masked(const Instance& x, const Instance& y) const {
-    const Form& form = forms_[x.form];
-    for (std::uint16_t v = 0; v < form.formula->variables.size(); ++v) {
-      if (std::find(form.holes.begin(), form.holes.end(), v) != form.holes.end()) continue;
+  int compare_kept(const Instance& x, const Instance& y) const {
+    for (const std::uint16_t v : forms_[x.form].kept) {
       const int difference = int{bindings_[x.binding + v]} - int{bindings_[y.binding + v]};
       if (difference != 0) return difference;
     }
@@ -836,42 +813,78 @@ class Grounder {
     const Form& form = forms_[instance.form];
     const Wording& wording = grammar_.wordings[form.action];
     Context context;
-    for (std::uint16_t v = 0; v < wording.slots.size(); ++v) {
-      const bool hole = std::find(form.holes.begin(), form.holes.end(), v) != form.holes.end();
-      if (!hole) context.bind(wording.slots[v], bindings_[instance.binding + v]);
+    for (const std::uint16_t v : form.kept) {
+      if (v < wording.slots.size()) context.bind(wording.slots[v], bindings_[instance.binding + v]);
     }
     Narrator(game_, game_.start_bits.data()).expand(wording.command, context, out);
   }
 
-  // Cut after the third word, where texts tend to repeat.
-  Status add_command(std::string_view text, Id row,
-                     std::unordered_map<std::string_view, Id, ContainerHash>& pieces) {
-    std::size_t cut = text.find(' ');
-    for (int words = 1; words < 3 && cut != std::string_view::npos; ++words) cut = text.find(' ', cut + 1);
-    cut = std::min(cut, text.size());
-    std::array<Id, 2> both{};
-    for (const std::size_t side : {0, 1}) {
-      const std::string_view piece = side == 0 ? text.substr(0, cut) : text.substr(cut);
-      const auto [found, fresh] = pieces.emplace(piece, static_cast<Id>(game_.pieces.size()));
-      if (fresh) game_.pieces.add(piece);
-      both[side] = found->second;
+  // Sorts the groups by their texts and numbers the commands. A text is cut before its third blank, where
+  // texts tend to repeat; each piece is kept once. Sorting pairs of pieces sorts the texts, because nothing
+  // sorts before the blank that a second piece begins with: a game with control characters is not cut.
+  void number_commands(std::vector<Group>& groups, const std::string& texts) {
+    unsigned controls = 0;
+    for (const char c : texts) controls |= static_cast<unsigned>(static_cast<unsigned char>(c) < ' ');
+    std::unordered_map<std::string_view, Id, ContainerHash> numbers;
+    std::vector<std::string_view> pieces;
+    std::vector<std::array<Id, 2>> pairs(groups.size());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const std::string_view text = groups[g].view(texts);
+      std::size_t cut = controls == 0 ? text.find(' ') : text.size();
+      for (int words = 1; words < 3 && cut < text.size(); ++words) cut = text.find(' ', cut + 1);
+      cut = std::min(cut, text.size());
+      for (const std::size_t side : {0, 1}) {
+        const std::string_view piece = side == 0 ? text.substr(0, cut) : text.substr(cut);
+        if (g > 0 && pieces[pairs[g - 1][side]] == piece) {  // as it often is
+          pairs[g][side] = pairs[g - 1][side];
+          continue;
+        }
+        const auto [found, fresh] = numbers.emplace(piece, static_cast<Id>(pieces.size()));
+        if (fresh) pieces.push_back(piece);
+        pairs[g][side] = found->second;
+      }
     }
-    if (game_.pieces.size() > 60000) return unsupported("more than 60000 different command texts");
-    game_.command_pieces.push_back(both);
-    game_.command_rows.push_back(row);
-    return {};
+    std::vector<Id> sorted(pieces.size());
+    std::iota(sorted.begin(), sorted.end(), Id{0});
+    std::sort(sorted.begin(), sorted.end(), [&](Id a, Id b) { return pieces[a] < pieces[b]; });
+    std::vector<Id> rank(pieces.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      rank[sorted[i]] = static_cast<Id>(i);
+      game_.pieces.add(pieces[sorted[i]]);
+    }
+    std::vector<std::uint64_t> keys(groups.size());  // ranks of both pieces, then the group's number
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      keys[g] = std::uint64_t{rank[pairs[g][0]]} << 48 | std::uint64_t{rank[pairs[g][1]]} << 32 | g;
+    std::sort(keys.begin(), keys.end());
+    std::vector<Group> unsorted(groups.size());
+    std::swap(groups, unsorted);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      groups[i] = unsorted[keys[i] & 0xFFFFFFFF];
+      if (i > 0 && keys[i] >> 32 == keys[i - 1] >> 32) continue;
+      game_.command_pieces.push_back({static_cast<Id>(keys[i] >> 48), static_cast<Id>(keys[i] >> 32)});
+      game_.command_rows.push_back(static_cast<Id>(i));
+    }
+    game_.command_rows.push_back(static_cast<Id>(groups.size()));
+    std::size_t slots = 16;
+    while (slots < game_.command_count() * 4 / 3) slots *= 2;
+    game_.command_slots.assign(slots, kNone);
+    for (std::size_t c = 0; c < game_.command_count(); ++c) {
+      std::size_t at = ContainerHash()(groups[game_.command_rows[c]].view(texts)) & (slots - 1);
+      while (game_.command_slots[at] != kNone) at = (at + 1) & (slots - 1);
+      game_.command_slots[at] = static_cast<Id>(c);
+    }
   }
 
-  void add_literals(const Form& form, const Binding& binding) {
+  void add_claims(const Form& form, const Binding& binding) {
     const std::size_t begin = game_.codes.size();
-    for (std::size_t i = 0; i < form.conjunction->literals.size(); ++i) {
-      const Literal& literal = form.conjunction->literals[i];
-      if (static_cast<std::int32_t>(i) == form.pivot || !changes(literal)) continue;
+    for (std::size_t i = 0; i < form.claims.size(); ++i) {
+      const Claim& claim = form.claims[i];
+      if (static_cast<std::int32_t>(i) == form.pivot || !claim.changes) continue;
       Args args;
-      if (!resolve(form, binding, literal, args)) continue;  // negative, about an object that does not exist
-      const Id number = atom(literal.predicate, args);
+      if (!resolve(binding, claim, args)) continue;  // negative, about an object that does not exist
+      const Id number = atom(claim.predicate, args);
       if (number == kNone) continue;  // negative, about a fact that never holds
-      const Id code = static_cast<Id>(number * 2 + (literal.positive ? 1 : 0));
+      const Id code = static_cast<Id>(number * 2 + (claim.positive ? 1 : 0));
       if (std::find(game_.codes.begin() + static_cast<std::ptrdiff_t>(begin), game_.codes.end(), code) ==
           game_.codes.end()) {
         game_.codes.push_back(code);
@@ -879,33 +892,30 @@ class Grounder {
     }
   }
 
-  void add_effects(const Form& form, const Binding& binding) {
-    for (const Effect& effect : domain_.actions[form.action].effects) {
-      if (!relevant_[static_cast<std::size_t>(effect.change.predicate)]) continue;
-      Literal removed = effect.change;
-      removed.positive = true;
-      if (!form.holes.empty() && !effect.change.positive && !effect.conditional &&
-          removed == form.conjunction->literals[static_cast<std::size_t>(form.pivot)]) {
+  void add_changes(const Form& form, const Binding& binding) {
+    for (const Change& effect : form.changes) {
+      if (!effect.relevant) continue;
+      if (effect.removes_pivot) {
         game_.codes.push_back(kPivotRemoved);
         continue;
       }
       Args args;
-      resolve(form, binding, effect.change, args);
+      resolve(binding, effect.change, args);
       const Id number = atom(effect.change.predicate, args);
       if (number == kNone) continue;  // removes a fact that never holds
-      if (effect.conditional && !add_condition(form, binding, effect.condition)) continue;
+      if (effect.conditional && !add_condition(binding, effect.condition)) continue;
       game_.codes.push_back(static_cast<Id>(number * 2 + (effect.change.positive ? 1 : 0)));
     }
   }
 
   // False: the condition can never hold. Nothing is added when it always does.
-  bool add_condition(const Form& form, const Binding& binding, const Literal& condition) {
+  bool add_condition(const Binding& binding, const Claim& condition) {
     Args args;
-    const bool exists = resolve(form, binding, condition, args);
+    const bool exists = resolve(binding, condition, args);
     const std::int32_t fact =
         exists ? store_.find(static_cast<std::uint16_t>(condition.predicate), args) : -1;
     if (fact < 0) return !condition.positive;
-    if (!changes(condition)) return condition.positive;
+    if (!condition.changes) return condition.positive;
     game_.codes.push_back(kOnlyIf);
     game_.codes.push_back(
         static_cast<Id>(atom_of_[static_cast<std::size_t>(fact)] * 2 + (condition.positive ? 1 : 0)));
@@ -944,14 +954,6 @@ class Grounder {
         }
       }
     }
-    std::size_t slots = 16;
-    while (slots < game_.command_count() * 4 / 3) slots *= 2;
-    game_.command_slots.assign(slots, kNone);
-    for (std::size_t c = 0; c < game_.command_count(); ++c) {
-      std::size_t at = ContainerHash()(game_.command(c).text()) & (slots - 1);
-      while (game_.command_slots[at] != kNone) at = (at + 1) & (slots - 1);
-      game_.command_slots[at] = static_cast<Id>(c);
-    }
   }
 
   // 6. The goal, as ground cases over facts that can change.
@@ -966,8 +968,7 @@ class Grounder {
       forms.push_back(make_form(domain_.actions.size(), problem_.goal, c));
     std::swap(forms_, forms);
     for (std::uint32_t f = 0; f < forms_.size(); ++f) {
-      if (!forms_[f].possible) continue;
-      if (Status status = match(f, -1, -1); !status) return status;
+      if (forms_[f].possible && !match(f, -1, -1)) return failure_;
     }
     std::swap(forms_, forms);
     std::sort(goal_cases_.begin(), goal_cases_.end());
@@ -981,20 +982,20 @@ class Grounder {
     return {};
   }
 
-  Status add_goal_case(const Form& form, const Binding& binding) {
+  bool add_goal_case(const Form& form, const Binding& binding) {
     std::vector<Id> codes;
-    for (const Literal& literal : form.conjunction->literals) {
-      if (!changes(literal)) continue;
+    for (const Claim& claim : form.claims) {
+      if (!claim.changes) continue;
       Args args;
-      const Id number = resolve(form, binding, literal, args) ? atom(literal.predicate, args) : kNone;
-      if (number == kNone && !literal.positive) continue;
-      if (number == kNone) return {};
-      codes.push_back(static_cast<Id>(number * 2 + (literal.positive ? 1 : 0)));
+      const Id number = resolve(binding, claim, args) ? atom(claim.predicate, args) : kNone;
+      if (number == kNone && !claim.positive) continue;
+      if (number == kNone) return true;
+      codes.push_back(static_cast<Id>(number * 2 + (claim.positive ? 1 : 0)));
     }
     std::sort(codes.begin(), codes.end());
     codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
     goal_cases_.push_back(std::move(codes));
-    return goal_cases_.size() > kMaxInstances ? unsupported("a goal with too many cases") : Status();
+    return goal_cases_.size() <= kMaxInstances || give_up("a goal with too many cases");
   }
 
   // 7. The state at reset.
@@ -1036,10 +1037,15 @@ class Grounder {
   std::vector<Instance> instances_;
   std::vector<Id> bindings_;
   std::vector<Id> atom_of_;  // by number in store_
+  struct Trigger {
+    std::uint32_t form = 0, claim = 0;
+  };
+  std::vector<std::vector<Trigger>> triggers_;  // by predicate: the claims that a new fact may fulfil
   std::int32_t trigger_ = -1, trigger_fact_ = -1;
   std::vector<std::vector<std::optional<Plan>>> plans_;  // by form and trigger + 1
   const Plan* plan_ = nullptr;                           // of the search under way
   std::size_t work_ = 0;
+  Status failure_;
   bool collecting_goal_ = false;
   std::vector<std::vector<Id>> goal_cases_;
 };
@@ -1050,7 +1056,7 @@ Id AtomTable::find(std::uint16_t predicate, std::size_t arity, const Args& wante
   Args padded{};
   for (std::size_t i = 0; i < arity; ++i) padded[i] = wanted[i];
   const Range in = range[predicate];
-  std::size_t at = spread(key_of(predicate, padded)) & (slots.size() - 1);
+  std::size_t at = spread(fact_key(predicate, padded)) & (slots.size() - 1);
   for (; slots[at] != kNone; at = (at + 1) & (slots.size() - 1)) {
     if (slots[at] >= in.first && slots[at] < in.last && args[slots[at]] == padded) return slots[at];
   }

@@ -87,10 +87,8 @@ class Reader {
   }
 
  private:
-  static bool is_space(char c) {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
-  }
-  static bool is_border(char c) { return is_space(c) || c == '(' || c == ')' || c == ';'; }
+  static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+  static bool is_border(char c) { return c <= ';' && (is_space(c) || c == '(' || c == ')' || c == ';'); }
   void skip() {
     while (at_ < text_.size()) {
       if (text_[at_] == '\n') {
@@ -545,16 +543,16 @@ class ProblemParser {
 
   Status objects() {
     if (!problem_.constants.empty()) return reader_.bad("a second :objects section");
-    std::size_t untyped = 0;  // constants from here on wait for their type
+    std::vector<std::pair<std::string_view, std::int16_t>> names;
+    std::size_t untyped = 0;  // names from here on wait for their type
     while (true) {
       const std::string_view word = reader_.next();
       if (word.empty()) return reader_.bad("the text ends inside :objects");
       if (word == ")") break;
       if (word == "(") return reader_.unsupported("a list in :objects", reader_.line());
       if (word != "-") {
-        if (problem_.constants.size() == kMaxNames)
-          return reader_.unsupported("too many objects", reader_.line());
-        problem_.constants.push_back({std::string(word), kAnyType});
+        if (names.size() == kMaxNames) return reader_.unsupported("too many objects", reader_.line());
+        names.emplace_back(word, kAnyType);
         continue;
       }
       const std::string_view type = reader_.next();
@@ -562,20 +560,20 @@ class ProblemParser {
       if (type.empty() || type == ")") return reader_.bad("'-' without a type after it");
       const std::int16_t index = domain_.find_type(type);
       if (index < kAnyType) return reader_.bad("unknown type '" + std::string(type) + "'");
-      for (; untyped < problem_.constants.size(); ++untyped) problem_.constants[untyped].type = index;
+      for (; untyped < names.size(); ++untyped) names[untyped].second = index;
     }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    const auto twin = std::adjacent_find(names.begin(), names.end(),
+                                         [](const auto& a, const auto& b) { return a.first == b.first; });
+    if (twin != names.end())
+      return reader_.bad("object '" + std::string(twin->first) + "' is declared with two types");
     std::vector<Constant>& all = problem_.constants;
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Constant& a, const Constant& b) { return a.id < b.id; });
-    const auto twin = std::adjacent_find(all.begin(), all.end(), [](const Constant& a, const Constant& b) {
-      return a.id == b.id && a.type != b.type;
-    });
-    if (twin != all.end()) return reader_.bad("object '" + twin->id + "' is declared with two types");
-    all.erase(std::unique(all.begin(), all.end(),
-                          [](const Constant& a, const Constant& b) { return a.id == b.id; }),
-              all.end());
-    number_.reserve(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i) number_.emplace(all[i].id, static_cast<std::uint16_t>(i));
+    all.reserve(names.size());
+    for (const auto& [name, type] : names) all.push_back({std::string(name), type});
+    number_.reserve(names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      number_.emplace(names[i].first, static_cast<std::uint16_t>(i));
     return {};
   }
 

@@ -66,13 +66,16 @@ class PythonEnv final : public Environment {
 
   StepResult step(std::string_view action) override {
     if (!file_ || (reply_.won && !plays_on_)) return observe();
-    Result<PythonReply> reply = worker_ ? worker_->step(action) : Result<PythonReply>(Error{});
-    commands_.emplace_back(action);
-    if (!reply) {
-      worker_.reset();
-      reply = replayed(*file_, commands_);
-      if (!reply) throw EnvironmentFailure(to_string(reply.error()));
+    if (!worker_) {  // a copy, or a failure before
+      const Result<PythonReply> caught_up = replayed(*file_, commands_);
+      if (!caught_up) throw EnvironmentFailure(to_string(caught_up.error()));
     }
+    const Result<PythonReply> reply = worker_->step(action);
+    if (!reply) {
+      worker_.reset();  // the next reset starts another
+      throw EnvironmentFailure(to_string(reply.error()));
+    }
+    commands_.emplace_back(action);
     const bool valid = native_->step(action).action_valid;
     reply_ = *reply;
     StepResult result = observe();
@@ -149,10 +152,11 @@ class PythonEnv final : public Environment {
   }
 
  private:
-  // Brings the worker to the state after these commands; starts it when there is none, twice at most.
+  // Brings the worker to the state after these commands. Starts one when there is none, or when the old one
+  // proves dead: it has no state to lose here.
   Result<PythonReply> replayed(const GameOnDisk& file, const std::vector<std::string>& commands) {
     Result<PythonReply> reply = Error{};
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    for (int attempt = worker_ ? 0 : 1; attempt < 2; ++attempt) {
       if (!worker_) {
         Result<std::unique_ptr<PythonWorker>> started =
             PythonWorker::start(settings_.python, settings_.timeout);

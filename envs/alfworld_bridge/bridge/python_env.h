@@ -1,9 +1,9 @@
 // ALFWorld answered by the original engine in a worker process: the oracle of the native one.
 //   auto env = make_python_env(store, {"python3", 120});
 // Texts, offered commands and the win come from the original; state keys, gold and details from the native
-// engine, which follows the same commands. A worker that dies or hangs is started again and the episode's
-// commands replayed; if that fails too, step() throws EnvironmentFailure.
-// Threads: one at a time. Owns its process.
+// engine, which follows the same commands. When the worker dies or hangs, step() throws EnvironmentFailure:
+// the episode failed by infrastructure; the next reset starts another worker. Threads: one at a time. Owns
+// its process.
 #pragma once
 
 #include <memory>

@@ -1,12 +1,17 @@
 #include "envs/alfworld_bridge/bridge/python_worker.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <rapidjson/document.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read_until.hpp>
+#include <boost/asio/write.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +25,7 @@ extern char** environ;
 namespace lodestep::alfworld {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+namespace asio = boost::asio;
 
 constexpr std::size_t kMostLine = 16U << 20;
 
@@ -109,6 +114,33 @@ std::string text_of(const rapidjson::Value* value) {
 
 }  // namespace
 
+// Our ends of the two pipes.
+struct PythonWorker::Pipes {
+  asio::io_context context;
+  asio::posix::stream_descriptor to{context}, from{context};
+  std::string read;  // received and not used yet
+
+  // Runs what `start` sets going until it is done or the time is up. Null: it was in time and went well.
+  template <typename Start>
+  const char* within(double seconds, Start start) {
+    boost::system::error_code result = asio::error::would_block;
+    start([&result](const boost::system::error_code& error, std::size_t) { result = error; });
+    context.restart();
+    context.run_for(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)));
+    if (!context.stopped()) {
+      to.close();
+      from.close();
+      context.run();
+      return "did not answer in time";
+    }
+    if (result == asio::error::not_found) return "answered too much";
+    return result ? "died" : nullptr;
+  }
+};
+
+PythonWorker::PythonWorker() : pipes_(std::make_unique<Pipes>()) {}
+
 Result<std::unique_ptr<PythonWorker>> PythonWorker::start(const std::string& python, double timeout) {
   int to_child[2];
   int from_child[2];
@@ -131,8 +163,8 @@ Result<std::unique_ptr<PythonWorker>> PythonWorker::start(const std::string& pyt
   posix_spawn_file_actions_destroy(&actions);
   close(to_child[0]);
   close(from_child[1]);
-  worker->to_ = to_child[1];
-  worker->from_ = from_child[0];
+  worker->pipes_->to.assign(to_child[1]);
+  worker->pipes_->from.assign(from_child[0]);
   worker->timeout_ = std::max(timeout, 60.0);  // loading the packages takes its time
   if (failed != 0) {
     return Error{ErrorCode::kUnavailable, std::string("cannot start Python: ") + std::strerror(failed),
@@ -157,8 +189,7 @@ Result<std::unique_ptr<PythonWorker>> PythonWorker::start(const std::string& pyt
 }
 
 PythonWorker::~PythonWorker() {
-  if (to_ >= 0) close(to_);
-  if (from_ >= 0) close(from_);
+  pipes_.reset();
   if (process_ < 0) return;
   for (int i = 0; i < 50; ++i) {  // it sees the end of its input; half a second is plenty
     if (waitpid(process_, nullptr, WNOHANG) != 0) return;
@@ -174,36 +205,23 @@ Error PythonWorker::failed(const std::string& what) {
 }
 
 Result<std::string> PythonWorker::read_line() {
-  const auto deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout_));
-  while (true) {
-    const std::size_t end = buffer_.find('\n');
-    if (end != std::string::npos) {
-      std::string line = buffer_.substr(0, end);
-      buffer_.erase(0, end + 1);
-      return line;
-    }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd ready{from_, POLLIN, 0};
-    if (left <= 0 || poll(&ready, 1, static_cast<int>(left)) == 0) return failed("did not answer in time");
-    char block[65536];
-    const ssize_t got = read(from_, block, sizeof(block));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return failed("died");
-    buffer_.append(block, static_cast<std::size_t>(got));
-    if (buffer_.size() > kMostLine) return failed("answered too much");
-  }
+  Pipes& pipes = *pipes_;
+  const char* wrong = pipes.within(timeout_, [&](auto done) {
+    asio::async_read_until(pipes.from, asio::dynamic_buffer(pipes.read, kMostLine), '\n', done);
+  });
+  if (wrong != nullptr) return failed(wrong);
+  const std::size_t end = pipes.read.find('\n');
+  std::string line = pipes.read.substr(0, end);
+  pipes.read.erase(0, end + 1);
+  return line;
 }
 
 Result<PythonReply> PythonWorker::call(const std::string& request) {
   const std::string line = request + "\n";
   const BrokenPipesAreQuiet quiet;
-  for (std::size_t sent = 0; sent < line.size();) {
-    const ssize_t wrote = write(to_, line.data() + sent, line.size() - sent);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return failed("died");
-    sent += static_cast<std::size_t>(wrote);
-  }
+  const char* wrong =
+      pipes_->within(timeout_, [&](auto done) { asio::async_write(pipes_->to, asio::buffer(line), done); });
+  if (wrong != nullptr) return failed(wrong);
   const Result<std::string> answer = read_line();
   if (!answer) return answer.error();
   rapidjson::Document json;

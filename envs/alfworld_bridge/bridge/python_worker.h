@@ -36,15 +36,15 @@ class PythonWorker {
   const std::string& versions() const { return versions_; }  // of the packages, for fingerprints
 
  private:
-  PythonWorker() = default;
+  PythonWorker();
   Result<std::string> read_line();
   Result<PythonReply> call(const std::string& request);
   Error failed(const std::string& what);
 
   int process_ = -1;
-  int to_ = -1, from_ = -1;  // pipe ends
+  struct Pipes;
+  std::unique_ptr<Pipes> pipes_;
   double timeout_ = 0;
-  std::string buffer_;
   std::string versions_;
 };
 

@@ -101,7 +101,8 @@ Task first_task() {
   return {"alfworld", *(*factory)->task_id("train", 0), 0};
 }
 
-TEST_CASE("the Python backend answers, survives crashes by replay, and reports what it cannot mend") {
+TEST_CASE(
+    "the Python backend answers; a worker's death fails the episode and the next one gets another worker") {
   if (!has_python()) {
     WARN("skipped: no python3");
     return;
@@ -112,19 +113,50 @@ TEST_CASE("the Python backend answers, survives crashes by replay, and reports w
   CHECK(env->observe().observation.text == "started");
   CHECK(env->details().at("backend") == "\"python\"");
   CHECK(env->step("one").observation.text == "said one");
-  CHECK(env->step("crash").observation.text == "said one crash");  // died once, was replayed
-  CHECK(env->clone()->step("look").observation.text == "said one crash look");
+  CHECK_THROWS_AS(env->step("crash"), EnvironmentFailure);  // its process is gone
+  REQUIRE(env->reset(first_task()).ok());
+  CHECK(env->step("crash").observation.text == "said crash");  // it crashes once only
+  CHECK(env->step("two").observation.text == "said crash two");
+  CHECK(env->clone()->step("look").observation.text == "said crash two look");  // in a process of its own
   const Snapshot snapshot = env->snapshot();
   CHECK(env->step("three").outcome == Outcome::kSuccess);
   CHECK(env->step("four").reward == 0);
   auto other = made();
   REQUIRE(other->restore(snapshot).ok());
-  CHECK(other->step("again").observation.text == "said one crash again");
+  CHECK(other->step("again").observation.text == "said crash two again");
   REQUIRE(other->reset(first_task()).ok());
   CHECK_THROWS_AS(other->step("raise"), EnvironmentFailure);
   auto slow = made({{"bridge_timeout", "2"}});
   REQUIRE(slow->reset(first_task()).ok());
   CHECK_THROWS_AS(slow->step("hang"), EnvironmentFailure);
+  REQUIRE(slow->reset(first_task()).ok());
+  CHECK(slow->step("one").observation.text == "said one");
+}
+
+TEST_CASE("workers start on demand, one for each environment; commands of any size and bytes reach them") {
+  if (!has_python()) {
+    WARN("skipped: no python3");
+    return;
+  }
+  const Packages packages;
+  const auto worker = PythonWorker::start("python3", 2);
+  REQUIRE(worker.ok());
+  CHECK_FALSE((*worker)->step("too early").ok());  // nothing was started: the worker says so
+  const auto first = PythonWorker::start("python3", 20), second = PythonWorker::start("python3", 20);
+  REQUIRE((first.ok() && second.ok()));
+  CHECK((*first)->process() != (*second)->process());
+  REQUIRE(((*first)->reset("a").ok() && (*second)->reset("b").ok()));
+  const std::string odd = "\"\\\n\x01\xC3\xA9 " + std::string(1 << 20, 'x');  // more than a pipe holds
+  CHECK((*first)->step(odd)->observation == "said " + odd);
+  CHECK((*second)->step("mine")->observation == "said mine");
+  // A worker that does not read: the time limit holds for writing too.
+  const auto deaf = PythonWorker::start("python3", 2);
+  REQUIRE(deaf.ok());
+  REQUIRE((*deaf)->reset("c").ok());
+  kill((*deaf)->process(), SIGSTOP);
+  const auto late = (*deaf)->step(odd);
+  REQUIRE_FALSE(late.ok());
+  CHECK(late.error().message == "the Python worker did not answer in time");
 }
 
 TEST_CASE("missing packages and interpreters are said, with what to install") {
