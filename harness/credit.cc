@@ -150,7 +150,7 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
       row.action = actions.of(hash128(step.action));
       row.reward = step.reward;
       row.episode_reward = total;
-      row.valid = step.valid;
+      row.valid = step.format_valid.value_or(step.valid);  // a model is charged for the form of its reply
       row.success = episode.outcome == Outcome::kSuccess;
       row.done = last && episode.outcome != Outcome::kRunning;
       row.truncated = last && episode.truncated;

@@ -90,7 +90,7 @@ class Connection {
       if (Status status = connect(); !status) return status.error();
     }
     http::request<http::string_body> request{http::verb::post, endpoint_.target, 11};
-    request.set(http::field::host, endpoint_.host);
+    request.set(http::field::host, host_header());
     request.set(http::field::content_type, "application/json");
     request.set(http::field::accept, "application/json, text/event-stream");
     request.set(http::field::user_agent, "lodestep");
@@ -148,6 +148,13 @@ class Connection {
       context_.run();
       return Error{ErrorCode::kUnavailable, std::string("timed out while ") + doing, where(), ""};
     }
+    if (result.category() == asio::error::get_ssl_category() &&
+        ERR_GET_REASON(static_cast<unsigned long>(result.value())) == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+      return Error{ErrorCode::kInvalidArgument,
+                   std::string("the endpoint's certificate is not trusted: ") +
+                       X509_verify_cert_error_string(SSL_get_verify_result(stream_.native_handle())),
+                   where(), "ca_file=FILE names the certificates to trust beside the system's"};
+    }
     if (result)
       return Error{ErrorCode::kUnavailable, std::string("failed while ") + doing + ": " + result.message(),
                    where(), ""};
@@ -195,6 +202,11 @@ class Connection {
   }
 
   std::string where() const { return endpoint_.host + ":" + endpoint_.port; }
+  std::string host_header() const {
+    const bool v6 = endpoint_.host.find(':') != std::string::npos;
+    return (v6 ? "[" + endpoint_.host + "]" : endpoint_.host) +
+           (endpoint_.port == (endpoint_.secure ? "443" : "80") ? "" : ":" + endpoint_.port);
+  }
 
   const Endpoint& endpoint_;
   asio::io_context context_;
@@ -219,6 +231,7 @@ const std::vector<OptionSpec>& option_specs() {
       {"history", "2", "past turns shown in the prompt", {}},
       {"prompt_template", "", "file with the words of the prompt", {}},
       {"api_key_env", "OPENAI_API_KEY", "environment variable with the key", {}},
+      {"ca_file", "", "file with certificates to trust beside the system's, for https", {}},
       {"stream", "false", "ask for the answer in pieces", {}},
   };
   return specs;
@@ -234,18 +247,15 @@ struct Request {
 
 class OpenAiPolicy final : public Policy {
  public:
-  OpenAiPolicy(Endpoint endpoint, Request request, std::optional<PromptTemplate> words)
+  OpenAiPolicy(Endpoint endpoint, Request request, std::optional<PromptTemplate> words, asio::ssl::context tls)
       : endpoint_(std::move(endpoint)),
         request_(std::move(request)),
         words_(std::move(words)),
-        tls_(asio::ssl::context::tls_client) {
-    tls_.set_default_verify_paths();
-    tls_.set_verify_mode(asio::ssl::verify_peer);
-  }
+        tls_(std::move(tls)) {}
 
   std::size_t concurrency() const override { return static_cast<std::size_t>(request_.concurrency); }
 
-  Result<std::optional<std::string>> act(const Turn& turn) const override {
+  Result<std::optional<Decision>> act(const Turn& turn) const override {
     const PromptProfile& profile = prompt_profile(turn.task.env);
     PromptStyle style = profile.style;
     style.history_length = static_cast<std::size_t>(request_.history);
@@ -254,7 +264,8 @@ class OpenAiPolicy final : public Policy {
     Stream dice = turn.dice;
     const Result<std::string> text = complete(prompt, dice.next() >> 33);
     if (!text) return text.error();
-    return std::optional<std::string>(parse_answer(*text, profile.answer).action);
+    Answer answer = parse_answer(*text, profile.answer);
+    return std::optional<Decision>(Decision(std::move(answer.action), answer.valid));
   }
 
  private:
@@ -281,6 +292,7 @@ class OpenAiPolicy final : public Policy {
       Result<Reply> reply = exchange(text);
       if (!reply) {
         last = reply.error();
+        if (last.code != ErrorCode::kUnavailable) return last;  // it will not pass
         continue;
       }
       const bool may_pass = reply->status == 408 || reply->status == 409 || reply->status == 425 ||
@@ -456,8 +468,18 @@ Result<std::unique_ptr<Policy>> make_openai_policy(const std::string& spec) {
     if (!parsed) return parsed.error();
     words = std::move(*parsed);
   }
-  return std::unique_ptr<Policy>(
-      std::make_unique<OpenAiPolicy>(std::move(*endpoint), std::move(request), std::move(words)));
+  asio::ssl::context tls(asio::ssl::context::tls_client);
+  tls.set_verify_mode(asio::ssl::verify_peer);
+  beast::error_code failed;
+  tls.set_default_verify_paths(failed);  // a system without certificates trusts nobody
+  if (const std::string& path = options->text("ca_file"); !path.empty()) {
+    tls.load_verify_file(path, failed);
+    if (failed)
+      return Error{ErrorCode::kNotFound, "cannot read certificates: " + failed.message(), path,
+                   "ca_file takes a file in PEM form"};
+  }
+  return std::unique_ptr<Policy>(std::make_unique<OpenAiPolicy>(std::move(*endpoint), std::move(request),
+                                                                std::move(words), std::move(tls)));
 }
 
 }  // namespace lodestep::harness

@@ -17,28 +17,30 @@ std::string random_action(const Turn& turn, Stream& dice) {
 
 class RandomPolicy final : public Policy {
  public:
-  Result<std::optional<std::string>> act(const Turn& turn) const override {
+  Result<std::optional<Decision>> act(const Turn& turn) const override {
     Stream dice = turn.dice;
-    return std::optional<std::string>(random_action(turn, dice));
+    return std::optional<Decision>(random_action(turn, dice));
   }
 };
 
 class GoldPolicy final : public Policy {
  public:
-  Result<std::optional<std::string>> act(const Turn& turn) const override { return turn.environment.gold_action(); }
+  Result<std::optional<Decision>> act(const Turn& turn) const override {
+    return std::optional<Decision>(turn.environment.gold_action());
+  }
 };
 
 class MixedPolicy final : public Policy {
  public:
   explicit MixedPolicy(double random_share) : random_share_(random_share) {}
 
-  Result<std::optional<std::string>> act(const Turn& turn) const override {
+  Result<std::optional<Decision>> act(const Turn& turn) const override {
     Stream dice = turn.dice;
     if (dice.unit() >= random_share_) {
-      if (std::optional<std::string> gold = turn.environment.gold_action()) return gold;
+      if (std::optional<Decision> gold = turn.environment.gold_action()) return gold;
     }
     // Also where no way to success is left: a lost episode goes on at random.
-    return std::optional<std::string>(random_action(turn, dice));
+    return std::optional<Decision>(random_action(turn, dice));
   }
 
  private:
@@ -77,11 +79,11 @@ class ScriptPolicy final : public Policy {
     return std::unique_ptr<Policy>(std::move(policy));
   }
 
-  Result<std::optional<std::string>> act(const Turn& turn) const override {
+  Result<std::optional<Decision>> act(const Turn& turn) const override {
     const auto own = by_task_.find(turn.task.id);
     const std::vector<std::string>& actions = own == by_task_.end() ? everybody_ : own->second;
-    if (turn.history.size() >= actions.size()) return std::optional<std::string>();
-    return std::optional<std::string>(actions[turn.history.size()]);
+    if (turn.history.size() >= actions.size()) return std::optional<Decision>();
+    return std::optional<Decision>(actions[turn.history.size()]);
   }
 
  private:

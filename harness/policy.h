@@ -1,6 +1,6 @@
 // Who chooses the actions of a rollout.
 //   Result<std::unique_ptr<Policy>> policy = make_policy("mixed:0.5");
-//   Result<std::optional<std::string>> action = (*policy)->act(turn);
+//   Result<std::optional<Decision>> decision = (*policy)->act(turn);
 // Threads: act() is called from many threads at once. Chance comes from the turn's own stream, so that
 // neither scheduling nor resuming changes a byte.
 #pragma once
@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/rng.h"
@@ -26,6 +27,14 @@ struct Turn {
   Stream dice;                                // this turn's chance
 };
 
+// What a policy decided. Its action is played whatever its form.
+struct Decision {
+  Decision(std::string chosen, std::optional<bool> form = std::nullopt)
+      : action(std::move(chosen)), format_valid(form) {}
+  std::string action;
+  std::optional<bool> format_valid;  // a model's reply kept to the form asked for; absent: there was no reply to read
+};
+
 class Policy {
  public:
   Policy() = default;
@@ -35,7 +44,7 @@ class Policy {
 
   // The action to play; nullopt: the policy has nothing more to say and the episode is cut short. An
   // error is a failure of the infrastructure: the episode ends as failed and is in no statistic.
-  virtual Result<std::optional<std::string>> act(const Turn& turn) const = 0;
+  virtual Result<std::optional<Decision>> act(const Turn& turn) const = 0;
   // How many episodes should be under way at once; 0: as many as there are threads.
   virtual std::size_t concurrency() const { return 0; }
 };

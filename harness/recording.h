@@ -27,8 +27,9 @@ struct Situation {
 struct StepRecord {
   Situation before;
   std::string action;
-  bool valid = true;
+  bool valid = true;  // the environment understood the action and could carry it out
   double reward = 0;
+  std::optional<bool> format_valid = {};  // a model's reply kept to the form asked for; absent: no model replied
 };
 
 enum class EpisodeStatus {

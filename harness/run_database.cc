@@ -18,7 +18,7 @@
 namespace lodestep::harness {
 namespace {
 
-constexpr std::string_view kSchemaVersion = "1";
+constexpr std::string_view kSchemaVersion = "2";
 constexpr std::size_t kMaxQueued = 64;  // episodes; more wait in add()
 
 // `text` holds every text once. A step's situation is the one before its action; the situation that the
@@ -40,7 +40,7 @@ CREATE TABLE step(
   observation INTEGER NOT NULL REFERENCES text(id), admissible INTEGER NOT NULL REFERENCES text(id),
   key_exact INTEGER NOT NULL REFERENCES text(id), key_relevant INTEGER NOT NULL REFERENCES text(id),
   key_stage INTEGER NOT NULL REFERENCES text(id), state_hash TEXT NOT NULL, distance REAL,
-  action INTEGER NOT NULL REFERENCES text(id), valid INTEGER NOT NULL, reward REAL NOT NULL,
+  action INTEGER NOT NULL REFERENCES text(id), valid INTEGER NOT NULL, reward REAL NOT NULL, format_valid INTEGER,
   PRIMARY KEY(episode_id, t)) WITHOUT ROWID;
 CREATE TABLE estimate(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, estimator TEXT NOT NULL, matcher TEXT NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE advantage(
   comparison_group INTEGER, node INTEGER, next_node INTEGER, PRIMARY KEY(estimate_id, episode_id, t),
   FOREIGN KEY(episode_id, t) REFERENCES step(episode_id, t) ON DELETE CASCADE) WITHOUT ROWID;
 CREATE VIEW steps AS
-  SELECT g.id AS group_id, g.task, e.member, s.t, o.body AS observation, a.body AS action, s.valid, s.reward,
+  SELECT g.id AS group_id, g.task, e.member, s.t, o.body AS observation, a.body AS action, s.valid, s.format_valid, s.reward,
     k.body AS key, s.state_hash, s.distance
   FROM step s JOIN episode e ON e.id = s.episode_id JOIN task_group g ON g.id = e.group_id
     JOIN text o ON o.id = s.observation JOIN text a ON a.id = s.action JOIN text k ON k.id = s.key_exact
@@ -82,7 +82,7 @@ class Writer {
          "last_distance) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
         {&writer.add_step_,
          "INSERT INTO step(episode_id, t, observation, admissible, key_exact, key_relevant, key_stage, state_hash, "
-         "distance, action, valid, reward) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)"},
+         "distance, action, valid, reward, format_valid) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"},
     };
     for (const auto& [target, sql] : statements) {
       Result<Statement> statement = writer.database_.prepare(sql);
@@ -118,6 +118,11 @@ class Writer {
       if (Status status = bind_text(add_step_, 10, step.action); !status) return status;
       add_step_.bind(11, std::int64_t{step.valid});
       add_step_.bind(12, step.reward);
+      if (step.format_valid) {
+        add_step_.bind(13, std::int64_t{*step.format_valid});
+      } else {
+        add_step_.bind_null(13);
+      }
       if (Status status = add_step_.run(); !status) return status;
     }
     return {};
@@ -419,13 +424,14 @@ class Reader {
   Status load_steps(Recording& recording) {
     return each(
         "SELECT episode_id, observation, admissible, key_exact, key_relevant, key_stage, state_hash, distance, "
-        "action, valid, reward FROM step ORDER BY episode_id, t",
+        "action, valid, reward, format_valid FROM step ORDER BY episode_id, t",
         [&](Statement& row) {
           StepRecord step;
           step.before = situation(row, 1);
           step.action = texts_[row.integer(8)];
           step.valid = row.integer(9) != 0;
           step.reward = row.real(10);
+          if (!row.is_null(11)) step.format_valid = row.integer(11) != 0;
           recording.episodes[position_of_[row.integer(0)]].steps.push_back(std::move(step));
         });
   }

@@ -113,28 +113,30 @@ class Run {
       }
       const Stream dice(Hasher().add_u64(key.high).add_u64(key.low).add_u64(record.steps.size()).finish());
       watch.lap();
-      const Result<std::optional<std::string>> action =
+      const Result<std::optional<Decision>> decision =
           policy_.act({episode.environment(), record.task, now, record.steps, plan_.max_steps, dice});
       times.policy += watch.lap();
-      if (!action) {
+      if (!decision) {
         record.status = EpisodeStatus::kFailed;
-        record.failure = to_string(action.error());
+        record.failure = to_string(decision.error());
         break;
       }
-      if (!*action) {
+      if (!*decision) {
         record.failure = "the policy stopped";
         break;
       }
       StepResult result;
       try {
-        result = episode.step(**action);
+        result = episode.step((*decision)->action);
       } catch (const EnvironmentFailure& failure) {
         record.status = EpisodeStatus::kFailed;
         record.failure = failure.what();
         break;
       }
       times.stepping += watch.lap();
-      record.steps.push_back({std::move(now), **action, result.action_valid, result.reward});
+      const Decision& played = **decision;
+      record.steps.push_back(
+          {std::move(now), played.action, result.action_valid, result.reward, played.format_valid});
       now = situation_of(episode.environment());
       times.keys += watch.lap();
     }

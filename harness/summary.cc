@@ -81,7 +81,11 @@ Summary summarize(const Recording& recording) {
       group.mean_return += episode.total_reward();
       scores.insert(episode.total_reward());
       out.steps += episode.steps.size();
-      for (const StepRecord& step : episode.steps) out.invalid += step.valid ? 0 : 1;
+      for (const StepRecord& step : episode.steps) {
+        out.invalid += step.valid ? 0 : 1;
+        out.replies += step.format_valid ? 1 : 0;
+        out.malformed += step.format_valid && !*step.format_valid ? 1 : 0;
+      }
       keys.add(episode);
     }
     if (group.episodes == 0 && recording.episodes[begin].status == EpisodeStatus::kFiltered) {
@@ -136,6 +140,8 @@ std::string to_text(const Summary& s) {
   if (s.stopped > 0) line("stopped by the policy", fmt::format("{}", s.stopped));
   line("mean return, mean length", fmt::format("{:.3f}, {:.2f} steps", s.mean_return, s.mean_length));
   line("steps, invalid actions", fmt::format("{}, {} ({:.1f} %)", s.steps, s.invalid, share(s.invalid, s.steps)));
+  if (s.replies > 0)
+    line("replies in a wrong form", fmt::format("{} ({:.1f} %)", s.malformed, share(s.malformed, s.replies)));
   line("groups without signal", fmt::format("{} ({:.1f} %)", s.no_signal_groups, share(s.no_signal_groups, s.groups)));
   line("node reuse", fmt::format("{:.1f} %", 100 * s.node_reuse));
   line("success-reachable states", fmt::format("{:.1f} %", 100 * s.coverage));
@@ -146,10 +152,10 @@ std::string to_json(const Summary& s) {
   std::string out = fmt::format(
       "{{\"groups\":{},\"tasks\":{},\"episodes\":{},\"failed\":{},\"filtered\":{},\"successes\":{},\"success_rate\":{},"
       "\"success_interval\":[{},{}],\"truncated\":{},\"stopped\":{},\"mean_return\":{},\"mean_length\":{},\"steps\":{},"
-      "\"invalid_actions\":{},\"no_signal_groups\":{},\"node_reuse\":{},\"coverage\":{},\"per_group\":[",
+      "\"invalid_actions\":{},\"replies\":{},\"malformed_replies\":{},\"no_signal_groups\":{},\"node_reuse\":{},\"coverage\":{},\"per_group\":[",
       s.groups, s.tasks, s.episodes, s.failed, s.filtered, s.successes, json_number(share(s.successes, s.episodes) / 100),
       json_number(s.success_low), json_number(s.success_high), s.truncated, s.stopped, json_number(s.mean_return),
-      json_number(s.mean_length), s.steps, s.invalid, s.no_signal_groups, json_number(s.node_reuse),
+      json_number(s.mean_length), s.steps, s.invalid, s.replies, s.malformed, s.no_signal_groups, json_number(s.node_reuse),
       json_number(s.coverage));
   for (std::size_t i = 0; i < s.per_group.size(); ++i) {
     const GroupSummary& g = s.per_group[i];

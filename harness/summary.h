@@ -28,6 +28,7 @@ struct Summary {
   double success_low = 0, success_high = 0;  // 95 % Wilson interval of the success rate
   double mean_return = 0, mean_length = 0;   // per finished episode
   std::size_t steps = 0, invalid = 0;
+  std::size_t replies = 0, malformed = 0;  // of a language model, and those in a wrong form
   std::size_t no_signal_groups = 0;
   double node_reuse = 0;    // 1 - states / visits, by exact key within a group
   double coverage = 0;      // share of visited states with an observed path to success

@@ -97,6 +97,7 @@ nb::dict step_columns(const Recording& recording) {
   std::vector<std::int64_t> group, member, t;
   std::vector<double> reward;
   std::vector<std::uint8_t> valid;
+  nb::list format_valid;
   Texts task, action;
   SituationColumns before, after;
   for (const EpisodeRecord& episode : recording.episodes) {
@@ -109,6 +110,7 @@ nb::dict step_columns(const Recording& recording) {
       before.add(step.before);
       action.add(step.action);
       valid.push_back(step.valid);
+      format_valid.append(step.format_valid);
       reward.push_back(step.reward);
       after.add(i + 1 < episode.steps.size() ? episode.steps[i + 1].before : episode.last);
     }
@@ -121,6 +123,7 @@ nb::dict step_columns(const Recording& recording) {
   before.put(out, "");
   out["action"] = action.list();
   out["valid"] = bool_array(valid);
+  out["format_valid"] = format_valid;  // True, False, or None where no model wrote the reply
   out["reward"] = array(std::move(reward));
   after.put(out, "next_");
   return out;
@@ -176,14 +179,14 @@ class PythonPolicy final : public harness::Policy {
  public:
   explicit PythonPolicy(nb::object act) : act_(std::move(act)) {}
 
-  Result<std::optional<std::string>> act(const harness::Turn& turn) const override {
+  Result<std::optional<harness::Decision>> act(const harness::Turn& turn) const override {
     const nb::gil_scoped_acquire acquire;
     try {
       const nb::object view = nb::cast(TurnView{&turn, turn.dice}, nb::rv_policy::move);
       const nb::object answer = act_(view);
       nb::inst_ptr<TurnView>(view)->turn = nullptr;
-      if (answer.is_none()) return std::optional<std::string>();
-      return std::optional<std::string>(bytes_of(answer));
+      if (answer.is_none()) return std::optional<harness::Decision>();
+      return std::optional<harness::Decision>(bytes_of(answer));
     } catch (...) {
       if (!failed_.exchange(true)) failure_ = std::current_exception();
       return Error{ErrorCode::kUnavailable, "the policy raised an exception", "", ""};

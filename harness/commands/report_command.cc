@@ -48,7 +48,7 @@ class StepWriter {
  public:
   StepWriter(const Recording& recording, bool csv) : recording_(recording), csv_(csv) {
     if (!csv_) return;
-    out_ = "group,task,member,t,observation,action,valid,reward,episode_reward,outcome,truncated,status,key_exact,"
+    out_ = "group,task,member,t,observation,action,valid,format_valid,reward,episode_reward,outcome,truncated,status,key_exact,"
            "key_relevant,key_stage,state_hash";
     for (const Estimate& estimate : recording.estimates) {
       for (const char* column : {"step_return", "step_advantage", "episode_advantage", "advantage", "group", "node", "next_node"}) {
@@ -86,8 +86,9 @@ class StepWriter {
 
   void csv(const EpisodeRecord& episode, std::size_t t, double total, std::size_t row) {
     const StepRecord& step = episode.steps[t];
-    out_ += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", episode.group, csv_field(episode.task.id),
+    out_ += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", episode.group, csv_field(episode.task.id),
                         episode.member, t, csv_field(step.before.observation), csv_field(step.action), step.valid ? 1 : 0,
+                        !step.format_valid ? "" : *step.format_valid ? "1" : "0",
                         json_number(step.reward), json_number(total), outcome_name(episode.outcome),
                         episode.truncated ? 1 : 0, episode_status_name(episode.status), csv_field(step.before.keys.exact),
                         csv_field(step.before.keys.relevant), csv_field(step.before.keys.stage), to_hex(step.before.state_hash));
@@ -105,12 +106,13 @@ class StepWriter {
     const Situation& next = last ? episode.last : episode.steps[t + 1].before;
     const StateKeys& keys = step.before.keys;
     out_ += fmt::format("{{\"group\":{},\"task\":{},\"seed\":{},\"member\":{},\"t\":{},\"observation\":{},\"admissible\":{},"
-                        "\"action\":{},\"valid\":{},\"reward\":{},\"episode_reward\":{},\"outcome\":\"{}\",\"done\":{},"
+                        "\"action\":{},\"valid\":{},\"format_valid\":{},\"reward\":{},\"episode_reward\":{},\"outcome\":\"{}\",\"done\":{},"
                         "\"truncated\":{},\"status\":\"{}\",\"keys\":{{\"exact\":{},\"relevant\":{},\"stage\":{}}},"
                         "\"state_hash\":\"{}\",\"next_observation\":{},\"next_key\":{},\"advantages\":{{",
                         episode.group, json_quote(episode.task.id), episode.task.seed, episode.member, t,
                         json_quote(step.before.observation), json_array(step.before.admissible), json_quote(step.action),
-                        step.valid, json_number(step.reward), json_number(total), outcome_name(episode.outcome),
+                        step.valid, !step.format_valid ? "null" : *step.format_valid ? "true" : "false",
+                        json_number(step.reward), json_number(total), outcome_name(episode.outcome),
                         last && episode.outcome != Outcome::kRunning, last && episode.truncated,
                         episode_status_name(episode.status), json_quote(keys.exact), json_quote(keys.relevant),
                         json_quote(keys.stage), to_hex(step.before.state_hash), json_quote(next.observation),

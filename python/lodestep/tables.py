@@ -51,6 +51,8 @@ def to_arrow(columns: Mapping[str, Any]) -> pyarrow.Table:
         floats = isinstance(column, np.ndarray) and column.dtype.kind == "f"
         if name.endswith("admissible"):
             arrays[name] = pyarrow.array(column, pyarrow.list_(pyarrow.string()))
+        elif name == "format_valid":
+            arrays[name] = pyarrow.array(column, pyarrow.bool_())
         elif isinstance(column, list):
             arrays[name] = pyarrow.array(column, pyarrow.string())
         else:

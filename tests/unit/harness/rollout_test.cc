@@ -179,9 +179,9 @@ TEST_CASE("what cannot be resumed is refused") {
 // A policy whose endpoint fails for one member.
 class Flaky final : public Policy {
  public:
-  Result<std::optional<std::string>> act(const Turn& turn) const override {
+  Result<std::optional<Decision>> act(const Turn& turn) const override {
     if (turn.task.id == "3" && turn.history.size() == 1) return Error{ErrorCode::kUnavailable, "endpoint down", "", ""};
-    return std::optional<std::string>("right");
+    return std::optional<Decision>("right");
   }
 };
 
@@ -200,6 +200,39 @@ TEST_CASE("a failed episode is kept apart from the failures of the agent") {
   CHECK(summary.failed == 3);
   CHECK(summary.successes == 3);
   CHECK(recording.episodes.back().failure == "endpoint down");
+}
+
+TEST_CASE("a worker process that dies fails its episode by infrastructure; the others go on") {
+  if (std::system("python3 -c 'import sys' > /dev/null 2>&1") != 0) {
+    WARN("skipped: no python3");
+    return;
+  }
+  TemporaryFolder folder;
+  write_file(folder / "worker", R"PY(#!/usr/bin/env python3
+import json, os, sys
+flag = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "crashed")
+print(json.dumps({"ok": True, "versions": "stand-in"}), flush=True)
+for line in sys.stdin:
+    if "step" in json.loads(line):
+        try:
+            os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+            os._exit(9)  # the first of all workers that is asked to step
+        except FileExistsError:
+            pass
+    print(json.dumps({"ok": True, "observation": "a room", "admissible": ["look"], "won": False}), flush=True)
+)PY");
+  std::filesystem::permissions(folder / "worker", std::filesystem::perms::owner_all);
+  const Ran ran = run({"rollout", "alfworld", "--groups", "2", "--group-size", "2", "--max-steps", "3", "--policy", "random",
+                       "--set", "backend=python", "--set", "python=" + (folder / "worker"), "--threads", "1",
+                       "--out", folder / "run.db"});
+  INFO(ran.err);
+  REQUIRE(ran.status == 0);
+  const Recording recording = *read_recording(folder / "run.db");
+  REQUIRE(recording.episodes.size() == 4);
+  CHECK(recording.episodes[0].status == EpisodeStatus::kFailed);
+  CHECK(recording.episodes[0].failure.find("the Python worker died") == 0);
+  CHECK(summarize(recording).failed == 1);
+  CHECK(summarize(recording).episodes == 3);
 }
 
 TEST_CASE("dynamic sampling: groups without signal are sampled again, and resuming gives the same") {
