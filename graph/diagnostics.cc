@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <numeric>
 
+#include "base/check.h"
+#include "base/text.h"
 #include "graph/pair_numbers.h"
 #include "graph/statistics.h"
 
@@ -67,8 +71,16 @@ std::vector<double> means_by(const std::vector<Id>& key, const std::vector<doubl
   return out;
 }
 
-// Mean squared deviation of x from its mean over equal keys.
-double variance_within(const std::vector<Id>& key, const std::vector<double>& x) {
+// Mean squared deviation of x from its mean over equal keys; exactly 0 where equal keys have equal x.
+double variance_within(const std::vector<Id>& key, std::vector<double> x) {
+  std::vector<double> first;
+  for (std::size_t row = 0; row < key.size(); ++row) {
+    if (key[row] == kNone) continue;
+    const auto k = static_cast<std::size_t>(key[row]);
+    if (k >= first.size()) first.resize(k + 1, std::numeric_limits<double>::quiet_NaN());
+    if (std::isnan(first[k])) first[k] = x[row];
+    x[row] -= first[k];
+  }
   const std::vector<double> mean = means_by(key, x);
   double squares = 0, rows = 0;
   for (std::size_t row = 0; row < key.size(); ++row) {
@@ -80,6 +92,87 @@ double variance_within(const std::vector<Id>& key, const std::vector<double>& x)
 }
 
 double share(double part, double whole) { return whole == 0 ? 0 : part / whole; }
+
+// Ranks from 1, equal values sharing their mean rank.
+std::vector<double> ranks(const std::vector<double>& x) {
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return x[a] < x[b]; });
+  std::vector<double> rank(x.size());
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    while (end < order.size() && x[order[end]] == x[order[begin]]) ++end;
+    for (std::size_t i = begin; i < end; ++i) rank[order[i]] = static_cast<double>(begin + end + 1) / 2;
+    begin = end;
+  }
+  return rank;
+}
+
+double rank_correlation(const std::vector<double>& x, const std::vector<double>& y) {
+  const std::vector<double> a = ranks(x), b = ranks(y);
+  const double middle = (static_cast<double>(x.size()) + 1) / 2;
+  double product = 0, left = 0, right = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    product += (a[i] - middle) * (b[i] - middle);
+    left += (a[i] - middle) * (a[i] - middle);
+    right += (b[i] - middle) * (b[i] - middle);
+  }
+  return left == 0 || right == 0 ? 0 : product / std::sqrt(left * right);
+}
+
+// `episode` per row (kNone: no part in it), `won` per episode.
+std::optional<AgainstTruth> compare_with_truth(const Batch& batch, const Credit& graph,
+                                               const std::vector<double>& truth,
+                                               const std::vector<Id>& episode,
+                                               const std::vector<std::uint8_t>& won) {
+  if (truth.empty()) return std::nullopt;
+  LODESTEP_CHECK(truth.size() == batch.rows(), truth.size(), batch.rows());
+  AgainstTruth out;
+  std::vector<double> observed_of_row, true_of_row;
+  std::vector<std::vector<std::uint8_t>> seen;
+  for (const TransitionGraph& g : graph.graphs) seen.emplace_back(g.nodes(), 0);
+  double dead = 0, solvable = 0, reached = 0, equal = 0;
+  // The row of an episode's next step, found by time: rows may come in any order.
+  std::vector<std::pair<std::pair<Id, std::int32_t>, std::size_t>> in_time;
+  for (std::size_t row = 0; row < batch.rows(); ++row) {
+    if (episode[row] == kNone || std::isnan(truth[row])) continue;
+    const auto task = static_cast<std::size_t>(batch.task[row]),
+               node = static_cast<std::size_t>(graph.node[row]);
+    const TransitionGraph& g = graph.graphs[task];
+    in_time.push_back({{episode[row], batch.t[row]}, row});
+    observed_of_row.push_back(g.distance[node]);
+    true_of_row.push_back(truth[row]);
+    dead += std::isinf(truth[row]) ? 1 : 0;
+    if (seen[task][node] || std::isinf(truth[row])) continue;
+    seen[task][node] = 1;
+    solvable += 1;
+    if (g.reached[node] == 0) continue;
+    reached += 1;
+    equal += g.distance[node] == truth[row] ? 1 : 0;
+    out.bias += g.distance[node] - truth[row];
+  }
+  out.steps = in_time.size();
+  if (out.steps == 0) return std::nullopt;
+  std::sort(in_time.begin(), in_time.end());
+  double progress[2] = {0, 0}, steps[2] = {0, 0};
+  for (std::size_t i = 0; i < in_time.size(); ++i) {
+    const std::size_t row = in_time[i].second;
+    const bool last = i + 1 == in_time.size() || in_time[i + 1].first.first != episode[row];
+    const std::size_t success = won[static_cast<std::size_t>(episode[row])];
+    // The last step of a success arrives; where that of a failure led is not recorded as a row.
+    if (last && success == 0) continue;
+    steps[success] += 1;
+    progress[success] += last || truth[in_time[i + 1].second] < truth[row] ? 1 : 0;
+  }
+  out.dead = share(dead, static_cast<double>(out.steps));
+  out.coverage = share(reached, solvable);
+  out.equal = share(equal, reached);
+  out.bias = share(out.bias, reached);
+  out.rank_correlation = rank_correlation(observed_of_row, true_of_row);
+  out.progress_in_failed = share(progress[0], steps[0]);
+  out.no_progress_in_successful = share(steps[1] - progress[1], steps[1]);
+  return out;
+}
 
 }  // namespace
 
@@ -173,6 +266,7 @@ Result<Diagnostics> diagnose(const Batch& batch, const DiagnosticOptions& option
   d.over_optimism = share(d.over_optimism, all);
   d.graph_value = calibrate(graph_value, came_true);
   d.policy_value = calibrate(policy_value, came_true);
+  d.truth = compare_with_truth(batch, *graph, options.true_distance, episode, won);
   return d;
 }
 
@@ -212,8 +306,65 @@ std::string to_text(const Diagnostics& d) {
   out += line("variance within equal transitions: graph", d.graph_variance, "");
   out += line("variance within equal transitions: discounted return", d.return_variance, "");
   out += line("over-optimism of the best observed way", d.over_optimism, "");
+  if (d.truth) {
+    const AgainstTruth& t = *d.truth;
+    out += line("true distance: steps in lost states", 100 * t.dead, " %");
+    out += line("solvable states with an observed way", 100 * t.coverage, " %");
+    out += line("observed distance equal to the true one", 100 * t.equal, " %");
+    out += line("observed less true distance, mean", t.bias, "");
+    out += line("rank correlation of both distances", t.rank_correlation, "");
+    out += line("truly progress steps in failed episodes", 100 * t.progress_in_failed, " %");
+    out += line("truly other steps in successful episodes", 100 * t.no_progress_in_successful, " %");
+  }
   out += calibration_text("gamma^distance", d.graph_value);
   return out + calibration_text("chance under the observed actions", d.policy_value);
+}
+
+namespace {
+
+std::string calibration_json(const Calibration& c) {
+  std::string out = "{\"brier\":" + json_number(c.brier) +
+                    ",\"expected_calibration_error\":" + json_number(c.expected_error) + ",\"bins\":[";
+  for (std::size_t i = 0; i < c.bins.size(); ++i) {
+    const CalibrationBin& bin = c.bins[i];
+    out += (i > 0 ? "," : "") + ("{\"low\":" + json_number(bin.low)) + ",\"high\":" + json_number(bin.high) +
+           ",\"visits\":" + std::to_string(bin.visits) + ",\"predicted\":" + json_number(bin.predicted) +
+           ",\"frequency\":" + json_number(bin.frequency) + ",\"interval\":[" +
+           json_number(bin.frequency_low) + "," + json_number(bin.frequency_high) + "]}";
+  }
+  return out + "]}";
+}
+
+}  // namespace
+
+std::string to_json(const Diagnostics& d) {
+  std::string out = "{\"steps\":" + std::to_string(d.steps) + ",\"nodes\":" + std::to_string(d.nodes) +
+                    ",\"episodes\":" + std::to_string(d.episodes) +
+                    ",\"successes\":" + std::to_string(d.successes);
+  const auto number = [&out](const char* name, double value) {
+    out += std::string(",\"") + name + "\":" + json_number(value);
+  };
+  number("node_reuse", d.node_reuse);
+  number("coverage", d.coverage);
+  number("comparable", d.comparable);
+  number("progress_in_failed", d.progress_in_failed);
+  number("no_progress_in_successful", d.no_progress_in_successful);
+  number("graph_variance", d.graph_variance);
+  number("return_variance", d.return_variance);
+  number("over_optimism", d.over_optimism);
+  if (d.truth) {
+    out += ",\"truth\":{\"steps\":" + std::to_string(d.truth->steps);
+    number("dead", d.truth->dead);
+    number("coverage", d.truth->coverage);
+    number("equal", d.truth->equal);
+    number("bias", d.truth->bias);
+    number("rank_correlation", d.truth->rank_correlation);
+    number("progress_in_failed", d.truth->progress_in_failed);
+    number("no_progress_in_successful", d.truth->no_progress_in_successful);
+    out += "}";
+  }
+  return out + ",\"graph_value\":" + calibration_json(d.graph_value) +
+         ",\"policy_value\":" + calibration_json(d.policy_value) + "}";
 }
 
 }  // namespace lodestep::graph

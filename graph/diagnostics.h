@@ -4,6 +4,7 @@
 // Threads: as estimate(). Shares are of steps unless said; an empty batch gives zeros.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct DiagnosticOptions {
   Settings settings = {};  // of graphgpo, such as success and costs
   Matcher matcher = {};
   int threads = 1;
+  // True steps to success from each row's state, where the environment knows them; infinity: lost, NaN: not
+  // known. Empty: nothing known.
+  std::vector<double> true_distance = {};
 };
 
 struct CalibrationBin {
@@ -33,6 +37,17 @@ struct Calibration {
   double expected_error = 0;         // mean |predicted - frequency| over bins, weighted by visits
 };
 
+// The graph against the true distances, over the steps whose state has one.
+struct AgainstTruth {
+  std::size_t steps = 0;
+  double dead = 0;      // steps in states that are lost
+  double coverage = 0;  // of the states that can still be solved, those from which success was observed
+  double equal = 0;     // of these, those whose observed distance is the true one
+  double bias = 0;      // observed less true distance, mean over these
+  double rank_correlation = 0;  // Spearman's, of both distances over steps; the lost are farthest
+  double progress_in_failed = 0, no_progress_in_successful = 0;  // by true distance
+};
+
 struct Diagnostics {
   std::size_t steps = 0, nodes = 0, episodes = 0, successes = 0;
   double node_reuse = 0;                           // 1 - states acted in / steps
@@ -44,6 +59,7 @@ struct Diagnostics {
   double over_optimism = 0;                        // mean of gamma^distance - discounted chance of success
   Calibration graph_value;                         // gamma^distance as if it were the chance of success
   Calibration policy_value;                        // the chance of success under the observed actions
+  std::optional<AgainstTruth> truth;               // where true distances are known
 };
 
 // Fails as estimate() does.
@@ -51,5 +67,7 @@ Result<Diagnostics> diagnose(const Batch& batch, const DiagnosticOptions& option
 
 // One fact a line, for a person.
 std::string to_text(const Diagnostics& diagnostics);
+// The same as one JSON object.
+std::string to_json(const Diagnostics& diagnostics);
 
 }  // namespace lodestep::graph

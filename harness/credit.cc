@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <unordered_map>
 
 #include "base/text.h"
@@ -215,6 +216,26 @@ Result<Credited> credit_recording(const Recording& recording, const CreditReques
   Result<Credited> out = credit_batch(*batch, request);
   if (out) out->match_seconds = match_seconds;
   return out;
+}
+
+Result<graph::Diagnostics> diagnose_recording(const Recording& recording, const std::string& matcher,
+                                              const Settings& matcher_settings, int threads) {
+  const Result<CreditBatch> made = make_batch(recording, matcher, matcher_settings);
+  if (!made) return made.error();
+  graph::DiagnosticOptions how;
+  how.threads = threads;
+  for (const auto& [key, value] : settings_for(made->env, {.estimator = "graphgpo"})) {
+    if (key == "gamma") how.gamma = parse_double(value).value_or(how.gamma);
+  }
+  bool known = false;
+  for (const EpisodeRecord& episode : recording.episodes) {
+    for (const StepRecord& step : episode.steps) {
+      known = known || step.before.distance.has_value();
+      how.true_distance.push_back(step.before.distance.value_or(std::numeric_limits<double>::quiet_NaN()));
+    }
+  }
+  if (!known) how.true_distance.clear();
+  return graph::diagnose(made->batch, how);
 }
 
 }  // namespace lodestep::harness

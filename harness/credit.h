@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "canonicalizer/matcher.h"
 #include "graph/batch.h"
+#include "graph/diagnostics.h"
 #include "graph/estimator.h"
 #include "harness/recording.h"
 
@@ -45,7 +46,11 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
 
 // Fails on unknown names or options, and on a matcher that lacks what it needs.
 Result<Credited> credit_recording(const Recording& recording, const CreditRequest& request);
-// The same on a batch made before.
+// What the recording's graph is worth as a signal, by the environment's own gamma; with the true distances where
+// the recording has them.
+Result<graph::Diagnostics> diagnose_recording(const Recording& recording, const std::string& matcher = "exact",
+                                              const Settings& matcher_settings = {}, int threads = 1);
+// credit_recording on a batch made before.
 Result<Credited> credit_batch(const CreditBatch& batch, const CreditRequest& request);
 
 }  // namespace lodestep::harness

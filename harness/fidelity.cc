@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "graph/estimator.h"
 #include "harness/credit.h"
+#include "harness/text_stage.h"
 
 namespace lodestep::harness {
 namespace {
@@ -146,30 +147,30 @@ Result<Truth> true_advantages(const Recording& recording, const EnvFactory& fact
   return truth;
 }
 
-Fidelity fidelity_of(const std::vector<double>& advantage, const std::vector<double>& truth) {
-  LODESTEP_CHECK(advantage.size() == truth.size(), advantage.size(), truth.size());
+Fidelity fidelity_of(const std::vector<double>& advantage, const Truth& truth) {
+  LODESTEP_CHECK(advantage.size() == truth.advantage.size(), advantage.size(), truth.advantage.size());
   double product = 0, own = 0, true_squares = 0, agree = 0, both = 0, non_zero = 0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    product += advantage[i] * truth[i];
+  for (std::size_t i = 0; i < advantage.size(); ++i) {
+    const double truly = truth.advantage[i];
+    product += advantage[i] * truly;
     own += advantage[i] * advantage[i];
-    true_squares += truth[i] * truth[i];
+    true_squares += truly * truly - (truth.variance.empty() ? 0 : truth.variance[i]);
     non_zero += advantage[i] != 0 ? 1 : 0;
     // Rounding leaves signs on what is 0 in truth.
-    if (advantage[i] == 0 || std::abs(truth[i]) < 1e-12) continue;
+    if (advantage[i] == 0 || std::abs(truly) < 1e-12) continue;
     both += 1;
-    agree += (advantage[i] > 0) == (truth[i] > 0) ? 1 : 0;
+    agree += (advantage[i] > 0) == (truly > 0) ? 1 : 0;
   }
   Fidelity f;
   if (own > 0 && true_squares > 0) f.cosine = product / std::sqrt(own * true_squares);
   if (both > 0) f.sign_agreement = agree / both;
-  if (!truth.empty()) f.non_zero = non_zero / static_cast<double>(truth.size());
+  if (!advantage.empty()) f.non_zero = non_zero / static_cast<double>(advantage.size());
   return f;
 }
 
-Result<std::vector<FidelityRow>> fidelity_table(const Recording& recording, const Truth& truth) {
-  Result<CreditBatch> made = make_batch(recording, "exact", {});
-  if (!made) return made.error();
-  graph::Batch& batch = made->batch;
+namespace {
+
+void outcomes_for_rewards(graph::Batch& batch) {
   batch.reward.assign(batch.rows(), 0);
   batch.episode_reward.assign(batch.rows(), 0);
   for (std::size_t row = 0; row < batch.rows(); ++row) {
@@ -177,42 +178,135 @@ Result<std::vector<FidelityRow>> fidelity_table(const Recording& recording, cons
     batch.episode_reward[row] = step.success ? 1 : 0;
     batch.reward[row] = step.success && step.done ? 1 : 0;
   }
-  const Settings no_penalty{{"penalty_coef", "0"}};
-  std::vector<FidelityRow> rows{
-      {"grpo", "grpo", {}, {}},
-      {"rloo", "rloo", {}, {}},
-      {"gigpo (mean)", "gigpo", {{"mode", "mean_norm"}}, {}},
-      {"graphgpo", "graphgpo", {}, {}},
-      {"graphgpo, graph term (mean)", "graphgpo", {{"mode", "mean_norm"}, {"episode_w", "0"}}, {}},
-      {"evi (mean)", "evi", {}, {}},
-      {"evih", "evih", {}, {}},
-      {"evihb", "evihb", {}, {}},
+}
+
+// Puts a key level in place of the states.
+void compare_by(graph::Batch& batch, std::size_t level) {
+  batch.state = batch.keys[level];
+  batch.next_state = batch.next_keys[level];
+}
+
+// Two levels, the stage read from texts and the state; false where the texts do not say.
+bool stages_from_text(const Recording& recording, graph::Batch& batch) {
+  std::unordered_map<Hash128, graph::Id, ContainerHash> numbers;
+  const auto number = [&](const std::string& key) {
+    return numbers.try_emplace(hash128(key), static_cast<graph::Id>(numbers.size())).first->second;
   };
-  for (FidelityRow& row : rows) {
-    row.settings.insert(row.settings.end(), no_penalty.begin(), no_penalty.end());
-    CreditRequest request;
-    request.estimator = row.estimator;
-    request.settings = row.settings;
-    const Result<Credited> credited = credit_batch(*made, request);
-    if (!credited) return credited.error();
-    row.fidelity = fidelity_of(credited->credit.advantage, truth.advantage);
+  std::vector<graph::Id> stage, next_stage;
+  for (const EpisodeRecord& episode : recording.episodes) {
+    if (episode.steps.empty()) continue;
+    const std::optional<TextStage> reader = TextStage::of(episode.steps.front().before.observation);
+    if (!reader) return false;
+    for (std::size_t t = 0; t <= episode.steps.size(); ++t) {
+      const bool last = t == episode.steps.size();
+      const std::optional<std::string> key =
+          reader->key(last ? episode.last.observation : episode.steps[t].before.observation);
+      if (!key) return false;
+      if (t > 0) next_stage.push_back(number(*key));
+      if (!last) stage.push_back(number(*key));
+    }
   }
+  batch.keys = {std::move(stage), batch.state};
+  batch.next_keys = {std::move(next_stage), batch.next_state};
+  return true;
+}
+
+std::vector<FidelityRow> table_rows() {
+  const Settings term{{"mode", "mean_norm"}, {"episode_w", "0"}};
+  using enum FidelityStates;
+  return {
+      {"grpo", "grpo", {}, kText, {}, {}},
+      {"rloo", "rloo", {}, kText, {}, {}},
+      {"gigpo (mean)", "gigpo", {{"mode", "mean_norm"}}, kText, {}, {}},
+      {"graphgpo", "graphgpo", {}, kText, {}, {}},
+      {"graphgpo, graph term (mean)", "graphgpo", term, kText, {}, {}},
+      {"evi (mean)", "evi", {}, kText, {}, {}},
+      {"evih", "evih", {}, kText, {}, {}},
+      {"graphgpo, exact keys", "graphgpo", {}, kExact, {}, {}},
+      {"graph term (mean), exact keys", "graphgpo", term, kExact, {}, {}},
+      {"evih, exact keys", "evih", {}, kExact, {}, {}},
+      {"evih, relevant keys", "evih", {}, kRelevant, {}, {}},
+      {"evihb, stages from text", "evihb", {{"levels", kTextLevels}}, kStages, {}, {}},
+      {"evihb, stage and relevant keys", "evihb", {{"levels", kTextLevels}}, kText, {}, {}},
+      {"evihb", "evihb", {}, kText, {}, {}},
+  };
+}
+
+}  // namespace
+
+Result<std::vector<FidelityRow>> fidelity_table(std::span<const Recording> recordings,
+                                                std::span<const Truth> truths) {
+  LODESTEP_CHECK(recordings.size() == truths.size(), recordings.size(), truths.size());
+  std::vector<FidelityRow> rows = table_rows();
+  Truth pooled;
+  for (std::size_t i = 0; i < recordings.size(); ++i) {
+    Result<CreditBatch> made = make_batch(recordings[i], "exact", {});
+    if (!made) return made.error();
+    outcomes_for_rewards(made->batch);
+    for (std::size_t r = 0; r < rows.size();) {
+      FidelityRow& row = rows[r];
+      CreditBatch own = *made;
+      if (row.states == FidelityStates::kExact) compare_by(own.batch, 2);
+      if (row.states == FidelityStates::kRelevant) compare_by(own.batch, 1);
+      if (row.states == FidelityStates::kStages && !stages_from_text(recordings[i], own.batch)) {
+        rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(r));
+        continue;
+      }
+      CreditRequest request;
+      request.estimator = row.estimator;
+      request.settings = row.settings;
+      request.settings.emplace_back("penalty_coef", "0");
+      const Result<Credited> credited = credit_batch(own, request);
+      if (!credited) return credited.error();
+      const std::vector<double>& advantage = credited->credit.advantage;
+      row.advantage.insert(row.advantage.end(), advantage.begin(), advantage.end());
+      ++r;
+    }
+    pooled.advantage.insert(pooled.advantage.end(), truths[i].advantage.begin(), truths[i].advantage.end());
+    pooled.variance.insert(pooled.variance.end(), truths[i].variance.begin(), truths[i].variance.end());
+  }
+  for (FidelityRow& row : rows) row.fidelity = fidelity_of(row.advantage, pooled);
   return rows;
+}
+
+double outcome_cosine(std::span<const Recording> recordings) {
+  double weight = 0, length = 0;
+  for (const Recording& recording : recordings) {
+    std::map<std::size_t, std::pair<double, double>> groups;  // successes, episodes
+    for (const EpisodeRecord& episode : recording.episodes) {
+      groups[episode.group].first += episode.outcome == Outcome::kSuccess ? 1 : 0;
+      groups[episode.group].second += 1;
+    }
+    for (const EpisodeRecord& episode : recording.episodes) {
+      const auto& [successes, episodes] = groups[episode.group];
+      const double off = (episode.outcome == Outcome::kSuccess ? 1 : 0) - successes / episodes;
+      weight += off * off;
+      length += off * off * static_cast<double>(episode.steps.size());
+    }
+  }
+  return length > 0 ? std::sqrt(weight / length) : 0;
 }
 
 Recording first_members(const Recording& recording, std::size_t size, Truth& truth) {
   Recording out;
   out.info = recording.info;
-  std::vector<double> advantage;
+  Truth own;
+  own.states = truth.states;
   std::size_t row = 0;
   for (const EpisodeRecord& episode : recording.episodes) {
+    const std::size_t steps = episode.steps.size();
     if (episode.member < size) {
       out.episodes.push_back(episode);
-      for (std::size_t t = 0; t < episode.steps.size(); ++t) advantage.push_back(truth.advantage[row + t]);
+      const auto take = [&](const std::vector<double>& from, std::vector<double>& to) {
+        const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row);
+        if (!from.empty()) to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(steps));
+      };
+      take(truth.advantage, own.advantage);
+      take(truth.variance, own.variance);
     }
-    row += episode.steps.size();
+    row += steps;
   }
-  truth.advantage = std::move(advantage);
+  truth = std::move(own);
   return out;
 }
 

@@ -6,45 +6,26 @@
 #include "base/text.h"
 #include "harness/internal/json.h"
 #include "harness/openai_policy.h"
+#include "harness/state_policy.h"
 
 namespace lodestep::harness {
 namespace {
 
-std::string random_action(const Turn& turn, Stream& dice) {
-  const std::vector<std::string>& actions = turn.now.admissible;
-  return actions.empty() ? std::string() : actions[dice.below(actions.size())];
-}
-
-class RandomPolicy final : public Policy {
+// A policy of the state alone, played turn by turn.
+class TurnPolicy final : public Policy {
  public:
-  Result<std::optional<Decision>> act(const Turn& turn) const override {
-    Stream dice = turn.dice;
-    return std::optional<Decision>(random_action(turn, dice));
-  }
-};
-
-class GoldPolicy final : public Policy {
- public:
-  Result<std::optional<Decision>> act(const Turn& turn) const override {
-    return std::optional<Decision>(turn.environment.gold_action());
-  }
-};
-
-class MixedPolicy final : public Policy {
- public:
-  explicit MixedPolicy(double random_share) : random_share_(random_share) {}
+  explicit TurnPolicy(std::unique_ptr<StatePolicy> policy) : policy_(std::move(policy)) {}
 
   Result<std::optional<Decision>> act(const Turn& turn) const override {
     Stream dice = turn.dice;
-    if (dice.unit() >= random_share_) {
-      if (std::optional<Decision> gold = turn.environment.gold_action()) return gold;
-    }
-    // Also where no way to success is left: a lost episode goes on at random.
-    return std::optional<Decision>(random_action(turn, dice));
+    std::optional<std::string> action =
+        policy_->choose({turn.now.admissible, [&] { return turn.environment.gold_action(); }}, dice);
+    if (!action) return std::optional<Decision>();
+    return std::optional<Decision>(std::move(*action));
   }
 
  private:
-  double random_share_;
+  std::unique_ptr<StatePolicy> policy_;
 };
 
 class ScriptPolicy final : public Policy {
@@ -97,19 +78,13 @@ Result<std::unique_ptr<Policy>> make_policy(const std::string& spec) {
   const std::size_t colon = spec.find(':');
   const std::string kind = spec.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : spec.substr(colon + 1);
-  if (kind == "random" && rest.empty()) return std::unique_ptr<Policy>(std::make_unique<RandomPolicy>());
-  if (kind == "gold" && rest.empty()) return std::unique_ptr<Policy>(std::make_unique<GoldPolicy>());
-  if (kind == "mixed") {
-    const std::optional<double> share = parse_double(rest);
-    if (share && *share >= 0 && *share <= 1) {
-      return std::unique_ptr<Policy>(std::make_unique<MixedPolicy>(*share));
-    }
-    return Error{ErrorCode::kInvalidArgument, "policy '" + spec + "' needs a probability, as in mixed:0.5", "--policy", ""};
-  }
   if (kind == "script" && !rest.empty()) return ScriptPolicy::load(rest);
   if (kind == "openai" && !rest.empty()) return make_openai_policy(rest);
+  Result<std::unique_ptr<StatePolicy>> policy = make_state_policy(spec);
+  if (policy) return std::unique_ptr<Policy>(std::make_unique<TurnPolicy>(std::move(*policy)));
+  if (policy.error().code != ErrorCode::kNotFound) return policy.error();
   return Error{ErrorCode::kInvalidArgument, "unknown policy '" + spec + "'", "--policy",
-               "known policies: random, gold, mixed:E, script:FILE, openai:URL"};
+               "known policies: random, gold, mixed:E, confused:P, script:FILE, openai:URL"};
 }
 
 }  // namespace lodestep::harness

@@ -49,9 +49,9 @@ class Policy {
   virtual std::size_t concurrency() const { return 0; }
 };
 
-// "random", "gold", "mixed:E" (E = probability of a random admissible action), "script:FILE" (one action
-// a line, or JSON lines {"task":...,"actions":[...]}), "openai:URL,model=NAME,..." (openai_policy.h). Unknown
-// ones are refused with the known ones listed.
+// "random", "gold", "mixed:E", "confused:P" (state_policy.h), "script:FILE" (one action a line, or JSON lines
+// {"task":...,"actions":[...]}), "openai:URL,model=NAME,..." (openai_policy.h). Unknown ones are refused with
+// the known ones listed.
 Result<std::unique_ptr<Policy>> make_policy(const std::string& spec);
 
 }  // namespace lodestep::harness

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <thread>
 
 #include "base/text.h"
 #include "envs/factory.h"
 #include "harness/fidelity.h"
+#include "harness/forked_truth.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
 #include "harness/internal/settings.h"
@@ -21,7 +23,9 @@ std::string info_text(const Recording& recording, const char* key) {
   return found == recording.info.end() ? std::string() : found->second;
 }
 
-double cosine(const std::vector<double>& a, const std::vector<double>& b) { return fidelity_of(a, b).cosine; }
+double cosine(const std::vector<double>& a, const std::vector<double>& b) {
+  return fidelity_of(a, {.advantage = b, .variance = {}, .states = 0}).cosine;
+}
 
 // Stored estimates: how many steps each credits, and the cosine of every pair.
 std::string estimates_text(const Recording& recording) {
@@ -60,6 +64,7 @@ std::string estimates_json(const Recording& recording) {
 
 struct Table {
   std::size_t group_size = 0, steps = 0;
+  double outcome_cosine = 0;
   std::vector<FidelityRow> rows;
 };
 
@@ -72,6 +77,7 @@ std::string fidelity_text(const std::vector<Table>& tables) {
       out += fmt::format("  {:<30}{:>8.3f}{:>8.3f}{:>9.1f}%\n", row.label, row.fidelity.cosine,
                          row.fidelity.sign_agreement, 100 * row.fidelity.non_zero);
     }
+    out += fmt::format("  {:<30}{:>8.3f}\n", "expected of outcomes alone", table.outcome_cosine);
   }
   return out +
          "cosine with the true advantage over all steps; share of equal signs where both are non-zero\n";
@@ -80,8 +86,9 @@ std::string fidelity_text(const std::vector<Table>& tables) {
 std::string fidelity_json(const std::vector<Table>& tables, std::size_t states) {
   std::string out = "{\"states\":" + std::to_string(states) + ",\"tables\":[";
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    out += fmt::format("{}{{\"group_size\":{},\"steps\":{},\"estimators\":[", i > 0 ? "," : "",
-                       tables[i].group_size, tables[i].steps);
+    out += fmt::format("{}{{\"group_size\":{},\"steps\":{},\"outcome_cosine\":{},\"estimators\":[",
+                       i > 0 ? "," : "", tables[i].group_size, tables[i].steps,
+                       json_number(tables[i].outcome_cosine));
     for (std::size_t j = 0; j < tables[i].rows.size(); ++j) {
       const FidelityRow& row = tables[i].rows[j];
       out += fmt::format("{}{{\"name\":{},\"cosine\":{},\"sign_agreement\":{},\"non_zero\":{}}}",
@@ -103,7 +110,9 @@ Result<std::shared_ptr<const EnvFactory>> reopen(const Recording& recording) {
     if (!setting) continue;
     const bool known = std::any_of(type->options.begin(), type->options.end(),
                                    [&](const OptionSpec& option) { return option.name == setting->first; });
-    if (known) config.settings.push_back(*setting);
+    // Texts decide nothing: without places and moves in them more states are one.
+    const bool text_only = name == "alfworld" && setting->first == "observation";
+    if (known && !text_only) config.settings.push_back(*setting);
   }
   return open_environment(name, config);
 }
@@ -123,56 +132,100 @@ Result<std::vector<std::size_t>> parse_sizes(const std::string& text, std::size_
   return sizes;
 }
 
+struct CompareArgs {
+  std::vector<std::string> runs;
+  std::string policy, group_sizes;
+  std::int64_t continuations = 300;
+  std::int64_t threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  bool fidelity = false, json = false;
+};
+
+// Exactly where all states can be enumerated, by playing on where they cannot.
+Result<Truth> truth_of(const Recording& recording, const CompareArgs& args) {
+  const Result<std::shared_ptr<const EnvFactory>> factory = reopen(recording);
+  if (!factory) return factory.error();
+  const std::string policy = args.policy.empty() ? info_text(recording, "policy") : args.policy;
+  const auto max_steps = static_cast<std::size_t>(parse_int(info_text(recording, "max_steps")).value_or(0));
+  const std::string env = info_text(recording, "env");
+  if (env == "sokoban" || env == "dummy") return true_advantages(recording, **factory, policy, max_steps);
+  return forked_advantages(recording, **factory, policy, max_steps,
+                           {.continuations = static_cast<std::size_t>(args.continuations),
+                            .seed = 0,
+                            .threads = static_cast<int>(args.threads)});
+}
+
+Result<int> compare_with_truth(const CompareArgs& args, const std::vector<Recording>& recordings, Io& io) {
+  std::vector<Truth> truths;
+  std::size_t largest = 0, states = 0;
+  for (const Recording& recording : recordings) {
+    Result<Truth> truth = truth_of(recording, args);
+    if (!truth) return truth.error();
+    states += truth->states;
+    truths.push_back(std::move(*truth));
+    for (const EpisodeRecord& episode : recording.episodes) largest = std::max(largest, episode.member + 1);
+  }
+  const Result<std::vector<std::size_t>> sizes = parse_sizes(args.group_sizes, largest);
+  if (!sizes) return sizes.error();
+  std::vector<Table> tables;
+  for (const std::size_t size : *sizes) {
+    std::vector<Truth> own = truths;
+    std::vector<Recording> parts;
+    Table table{size, 0, 0, {}};
+    for (std::size_t i = 0; i < recordings.size(); ++i) {
+      parts.push_back(first_members(recordings[i], size, own[i]));
+      table.steps += parts.back().steps();
+    }
+    Result<std::vector<FidelityRow>> rows = fidelity_table(parts, own);
+    if (!rows) return rows.error();
+    table.rows = std::move(*rows);
+    table.outcome_cosine = outcome_cosine(parts);
+    tables.push_back(std::move(table));
+  }
+  io.out << (args.json ? fidelity_json(tables, states) : fidelity_text(tables));
+  return 0;
+}
+
 }  // namespace
 
 Result<int> run_compare(const std::vector<std::string>& words, Io& io) {
   Args args("compare",
             "Puts the estimates of a recording side by side, or measures estimators against the truth.");
-  std::string run, policy, group_sizes;
-  bool fidelity = false, json = false;
-  args.positional("RUN", run, "recording").required();
-  args.flag("--fidelity", fidelity,
-            "against the true advantages, where the environment's states can be enumerated");
-  args.option("--policy", policy,
-              "the policy that played, when the recording does not say: random, gold, mixed:E");
-  args.option("--group-sizes", group_sizes,
+  CompareArgs compare;
+  args.positionals("RUN", compare.runs, "recording; several with --fidelity: batches whose steps are pooled")
+      .required();
+  args.flag(
+      "--fidelity", compare.fidelity,
+      "against the true advantages: exact where states can be enumerated, else by playing on from them");
+  args.option("--policy", compare.policy,
+              "the policy that played, when the recording does not say: random, gold, mixed:E, confused:P");
+  args.option("--group-sizes", compare.group_sizes,
               "with --fidelity: also for the first so many members of each group, as 2,4,8");
-  args.flag("--json", json, "one JSON document");
+  args.option("--continuations", compare.continuations,
+              "with --fidelity, where states are too many: how often the policy plays on from each state")
+      .range(2, 1000000);
+  args.option("--threads", compare.threads, "threads; no byte of the result depends on it").range(1, 4096);
+  args.flag("--json", compare.json, "one JSON document");
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
   if (!*go) return 0;
-  for (const char* flag : {"--policy", "--group-sizes"}) {
-    if (args.given(flag) && !fidelity) {
+  for (const char* flag : {"--policy", "--group-sizes", "--continuations", "--threads"}) {
+    if (args.given(flag) && !compare.fidelity) {
       return Error{ErrorCode::kInvalidArgument, std::string(flag) + " goes with --fidelity",
                    "lodestep compare", ""};
     }
   }
-  const Result<Recording> recording = read_recording(run);
-  if (!recording) return recording.error();
-  if (!fidelity) {
-    io.out << (json ? estimates_json(*recording) : estimates_text(*recording));
-    return 0;
+  if (compare.runs.size() > 1 && !compare.fidelity) {
+    return Error{ErrorCode::kInvalidArgument, "several recordings are pooled with --fidelity only",
+                 "lodestep compare", "name one recording"};
   }
-  const Result<std::shared_ptr<const EnvFactory>> factory = reopen(*recording);
-  if (!factory) return factory.error();
-  const std::size_t max_steps =
-      static_cast<std::size_t>(parse_int(info_text(*recording, "max_steps")).value_or(0));
-  const Result<Truth> truth = true_advantages(
-      *recording, **factory, policy.empty() ? info_text(*recording, "policy") : policy, max_steps);
-  if (!truth) return truth.error();
-  std::size_t largest = 0;
-  for (const EpisodeRecord& episode : recording->episodes) largest = std::max(largest, episode.member + 1);
-  const Result<std::vector<std::size_t>> sizes = parse_sizes(group_sizes, largest);
-  if (!sizes) return sizes.error();
-  std::vector<Table> tables;
-  for (const std::size_t size : *sizes) {
-    Truth own = *truth;
-    const Recording part = first_members(*recording, size, own);
-    Result<std::vector<FidelityRow>> rows = fidelity_table(part, own);
-    if (!rows) return rows.error();
-    tables.push_back({size, part.steps(), std::move(*rows)});
+  std::vector<Recording> recordings;
+  for (const std::string& run : compare.runs) {
+    Result<Recording> recording = read_recording(run);
+    if (!recording) return recording.error();
+    recordings.push_back(std::move(*recording));
   }
-  io.out << (json ? fidelity_json(tables, truth->states) : fidelity_text(tables));
+  if (compare.fidelity) return compare_with_truth(compare, recordings, io);
+  io.out << (compare.json ? estimates_json(recordings.front()) : estimates_text(recordings.front()));
   return 0;
 }
 

@@ -4,15 +4,13 @@
 #include <thread>
 
 #include "base/text.h"
-#include "graph/diagnostics.h"
 #include "graph/estimator.h"
 #include "harness/credit.h"
-#include "harness/graph_store.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
 #include "harness/internal/whole_file.h"
 #include "harness/recorder.h"
-#include "harness/step_matching.h"
+#include "harness/step_credit.h"
 #include "harness/steps_jsonl.h"
 
 namespace lodestep::harness {
@@ -27,22 +25,15 @@ struct CreditArgs {
   std::string graph_store;
   double half_life = 0;
 
-  Settings of_matcher() const {
-    Settings own;
-    for (const auto& [key, value] : settings) {
-      if (key.starts_with("matcher.")) own.emplace_back(key.substr(8), value);
-    }
-    return own;
-  }
-  // Everything that is not the matcher's; "estimator." may be written out.
-  Settings of_estimator() const {
-    Settings own;
-    for (auto [key, value] : settings) {
-      if (key.starts_with("matcher.")) continue;
-      if (key.starts_with("estimator.")) key = key.substr(10);
-      own.emplace_back(key, value);
-    }
-    return own;
+  StepCreditRequest request() const {
+    return {.estimator = estimator,
+            .preset = preset,
+            .matcher = matcher,
+            .settings = settings,
+            .threads = static_cast<int>(threads),
+            .graph_store = graph_store,
+            .half_life = half_life,
+            .diagnostics = diagnostics};
   }
 };
 
@@ -59,8 +50,8 @@ std::string estimator_help() {
 void print_summary(const graph::Summary& summary, std::ostream& err) {
   for (const std::string& warning : summary.warnings) err << "warning: " << warning << '\n';
   err << "credit: " << summary.rows << " steps of " << summary.episodes << " episodes of " << summary.tasks
-      << " tasks; " << summary.truncated_episodes << " episodes truncated, " << summary.no_signal_tasks << " tasks without signal, " << summary.singleton_rows
-      << " steps alone in their group";
+      << " tasks; " << summary.truncated_episodes << " episodes truncated, " << summary.no_signal_tasks
+      << " tasks without signal, " << summary.singleton_rows << " steps alone in their group";
   if (!summary.statistics.empty()) err << "; episode statistics count " << summary.statistics;
   if (summary.left_out_rows > 0) err << "; " << summary.left_out_rows << " steps left out";
   err << '\n';
@@ -75,40 +66,13 @@ Error at_line(Error error, const StepFile& steps) {
   return error;
 }
 
-// How much of the graph rests on earlier batches alone.
-std::string old_share(const graph::Credit& credit) {
-  std::size_t edges = 0, old = 0;
-  for (const graph::TransitionGraph& g : credit.graphs) {
-    edges += g.edges.size();
-    for (const graph::Edge& e : g.edges) old += e.count == 0 ? 1 : 0;
-  }
-  return "graph store: " + std::to_string(old) + " of " + std::to_string(edges) +
-         " edges are known from earlier batches only\n";
-}
-
 Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
-  graph::Request request{.estimator = args.estimator, .preset = args.preset, .settings = args.of_estimator()};
-  request.threads = static_cast<int>(args.threads);
   // Names and options are refused before a long input is read.
-  Result<Options> options = graph::resolve_options(request);
-  if (!options) return options.error();
-  // A state matcher counts in graph and groups alike; with the released code's own similarity groups stay exact.
-  const bool has_groups = args.estimator == "graphgpo" || args.estimator == "evi";
-  const bool released_similarity = args.matcher == "exact" || args.matcher == "indel" || args.matcher.starts_with("difflib");
-  if (has_groups && !released_similarity && args.preset.empty() && !options->given("group_matching")) {
-    request.settings.emplace_back("group_matching", "same-as-graph");
-    options = graph::resolve_options(request);
-    if (!options) return options.error();
-  }
-  const graph::EstimatorInfo info = *graph::find_estimator(args.estimator);
-  if (!args.graph.empty() && !info.has_graph) {
+  const Result<graph::EstimatorInfo> info = check_request(args.request());
+  if (!info) return info.error();
+  if (!args.graph.empty() && !info->has_graph) {
     return Error{ErrorCode::kInvalidArgument, "estimator '" + args.estimator + "' builds no graph", "--graph",
                  ""};
-  }
-  if (!args.graph_store.empty() && info.name != "graphgpo") {
-    return Error{ErrorCode::kInvalidArgument,
-                 "estimator '" + args.estimator + "' uses no distances, so a store has no effect",
-                 "--graph-store", "graphgpo does"};
   }
   if (args.out == "-" && args.graph == "-") {
     return Error{ErrorCode::kInvalidArgument, "--out and --graph cannot both be standard output", "--graph -",
@@ -117,47 +81,16 @@ Result<int> credit_lines_file(const CreditArgs& args, Io& io) {
   Result<StepFile> steps =
       read_steps(args.in, args.ignore_unknown ? UnknownFields::kIgnore : UnknownFields::kRefuse, io);
   if (!steps) return steps.error();
-  Result<StepMatching> matching = match_steps(args.matcher, args.of_matcher(), info, *options, *steps);
-  if (!matching) return matching.error();
-  for (const std::string& note : matching->notes) io.err << "note: " << note << '\n';
-  request.matcher = matching->matcher;
-  std::optional<GraphStore> store;
-  if (!args.graph_store.empty()) {
-    Result<GraphStore> opened = GraphStore::open(args.graph_store);
-    if (!opened) return opened.error();
-    store.emplace(*std::move(opened));
-    const Result<Remembered> old = store->recall(*steps, args.half_life);
-    if (!old) return old.error();
-    io.err << "graph store: " << old->edges << " edges recalled from " << old->batches << " batches, "
-           << old->faded << " faded\n";
-  }
-  const Result<graph::Credit> credit = graph::estimate(request, steps->batch);
-  if (!credit) return at_line(credit.error(), *steps);
+  const Result<StepCredit> credited = credit_steps(args.request(), *steps);
+  if (!credited) return at_line(credited.error(), *steps);
   // The graph first: standard output must stay empty when a file cannot be written.
   if (!args.graph.empty()) {
-    if (Status s = write_output(args.graph, graphs_json(*steps, *credit), io); !s) return s.error();
+    if (Status s = write_output(args.graph, graphs_json(*steps, credited->credit), io); !s) return s.error();
   }
-  if (Status s = write_output(args.out, credit_lines(*steps, *credit), io); !s) return s.error();
-  if (store) {
-    if (Status s = store->remember(*steps, *credit); !s) return s.error();
-    io.err << old_share(*credit);
-  }
-  print_summary(credit->summary, io.err);
-  if (!args.diagnostics) return 0;
-  graph::DiagnosticOptions options_of_graph;
-  options_of_graph.matcher = matching->matcher;
-  options_of_graph.threads = request.threads;
-  if (info.name == "graphgpo") {
-    // The graph as it was asked for.
-    options_of_graph.settings = {{"success", options->text("success")}, {"costs", options->text("costs")}};
-    const Result<double> gamma =
-        options->number(options->text("omega").empty() ? "gamma" : "omega", 0, 1e100);
-    if (!gamma) return gamma.error();
-    options_of_graph.gamma = *gamma;
-  }
-  const Result<graph::Diagnostics> diagnostics = graph::diagnose(steps->batch, options_of_graph);
-  if (!diagnostics) return diagnostics.error();
-  io.err << graph::to_text(*diagnostics);
+  if (Status s = write_output(args.out, credit_lines(*steps, credited->credit), io); !s) return s.error();
+  for (const std::string& note : credited->notes) io.err << "note: " << note << '\n';
+  print_summary(credited->credit.summary, io.err);
+  if (credited->diagnostics) io.err << graph::to_text(*credited->diagnostics);
   return 0;
 }
 
@@ -167,9 +100,14 @@ Result<int> credit_run(const CreditArgs& args, Io& io) {
   CreditRequest request;
   request.estimator = args.estimator;
   request.preset = args.preset;
-  request.settings = args.of_estimator();
+  for (const auto& [key, value] : args.settings) {
+    if (key.starts_with("matcher.")) {
+      request.matcher_settings.emplace_back(key.substr(8), value);
+    } else {
+      request.settings.emplace_back(key.starts_with("estimator.") ? key.substr(10) : key, value);
+    }
+  }
   request.matcher = args.matcher;
-  request.matcher_settings = args.of_matcher();
   request.threads = static_cast<int>(args.threads);
   const Result<Credited> credited = credit_recording(*recording, request);
   if (!credited) return credited.error();
@@ -179,6 +117,12 @@ Result<int> credit_run(const CreditArgs& args, Io& io) {
   if (Status s = (*recorder)->add_estimate(credited->estimate); !s) return s.error();
   if (Status s = (*recorder)->flush(); !s) return s.error();
   print_summary(credited->credit.summary, io.err);
+  if (args.diagnostics) {
+    const Result<graph::Diagnostics> measured =
+        diagnose_recording(*recording, request.matcher, request.matcher_settings, request.threads);
+    if (!measured) return measured.error();
+    io.err << graph::to_text(*measured);
+  }
   io.err << "stored as '" << credited->estimate.name << "' in " << args.run << '\n';
   return 0;
 }
@@ -208,8 +152,7 @@ Result<int> run_credit(const std::vector<std::string>& words, Io& io) {
   if (!go) return go.error();
   if (!*go) return 0;
   if (credit.run.empty()) return credit_lines_file(credit, io);
-  for (const char* flag :
-       {"--in", "--out", "--graph", "--diagnostics", "--graph-store", "--half-life", "--ignore-unknown"}) {
+  for (const char* flag : {"--in", "--out", "--graph", "--graph-store", "--half-life", "--ignore-unknown"}) {
     if (args.given(flag)) {
       return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --run",
                    "lodestep credit",

@@ -5,6 +5,8 @@
 #include <ostream>
 
 #include "base/text.h"
+#include "harness/credit.h"
+#include "harness/hints.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
 #include "harness/internal/whole_file.h"
@@ -148,12 +150,13 @@ Status check_estimates(const Recording& recording, const std::string& path) {
 }  // namespace
 
 Result<int> run_report(const std::vector<std::string>& words, Io& io) {
-  Args args("report", "Shows a recording: the summary again, groups, worst tasks.");
+  Args args("report", "Shows a recording: the summary again, groups, worst tasks, what the graph is worth, calibration.");
   std::string path;
   std::string html;
-  bool json = false;
+  bool json = false, hints = false;
   args.positional("RUN", path, "recording").required();
   args.flag("--json", json, "one JSON document");
+  args.flag("--hints", hints, "instead: the shortest known way to success of each task, in words, for a prompt");
   args.option("--html", html, "also write the viewer with this recording in it, as one file");
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
@@ -166,9 +169,17 @@ Result<int> run_report(const std::vector<std::string>& words, Io& io) {
     if (Status status = write_output(html, *page, io); !status) return status.error();
     if (html == "-") return 0;
   }
+  if (hints) {
+    io.out << hints_text(*recording);
+    return 0;
+  }
   const Summary summary = summarize(*recording);
+  const Result<graph::Diagnostics> diagnostics = diagnose_recording(*recording);
+  if (!diagnostics) return diagnostics.error();
   if (json) {
-    io.out << to_json(summary) << '\n';
+    std::string document = to_json(summary);
+    document.pop_back();
+    io.out << document << ",\"diagnostics\":" << graph::to_json(*diagnostics) << "}\n";
     return 0;
   }
   const auto info = [&](const char* key) {
@@ -180,7 +191,9 @@ Result<int> run_report(const std::vector<std::string>& words, Io& io) {
          << to_text(summary);
   std::vector<std::string> names;
   for (const Estimate& estimate : recording->estimates) names.push_back(estimate.name);
-  io.out << fmt::format("  {:<28}{}\n", "estimates", names.empty() ? "none" : join(names, ", ")) << groups_text(summary);
+  io.out << fmt::format("  {:<28}{}\n", "estimates", names.empty() ? "none" : join(names, ", "))
+         << groups_text(summary) << '\n'
+         << graph::to_text(*diagnostics);
   return 0;
 }
 

@@ -28,7 +28,7 @@ struct RolloutOptions {
   EnvironmentArgs environment;
   std::int64_t groups = 16, group_size = 8, max_steps = 0, seed = 0;
   std::string policy = "mixed:0.5";
-  std::string estimators = "graphgpo,gigpo,grpo,evihb";
+  std::string estimators = "evihb,graphgpo,gigpo,grpo";
   std::string preset;
   std::string matcher = "exact";
   std::string tasks_file, split;
@@ -178,6 +178,9 @@ Result<CreditTimes> store_credit(const Recording& recording, const RolloutOption
                                  const RoutedSettings& routed, int threads, Recorder& recorder, Io& io) {
   CreditTimes times;
   if (recording.steps() == 0) return times;
+  const Result<CreditBatch> batch = make_batch(recording, options.matcher, routed.matcher);
+  if (!batch) return batch.error();
+  times.matching = batch->match_seconds;
   for (const std::string& name : options.estimator_names()) {
     CreditRequest request;
     request.estimator = name;
@@ -186,13 +189,12 @@ Result<CreditTimes> store_credit(const Recording& recording, const RolloutOption
     request.matcher = options.matcher;
     request.matcher_settings = routed.matcher;
     request.threads = threads;
-    Result<Credited> credited = credit_recording(recording, request);
+    Result<Credited> credited = credit_batch(*batch, request);
     if (!credited) return credited.error();
     if (times.estimators.empty()) {
       for (const std::string& note : credited->notes) io.err << "note: " << note << '\n';
       for (const std::string& warning : credited->credit.summary.warnings) io.err << "warning: " << warning << '\n';
     }
-    times.matching += credited->match_seconds;
     times.estimators.emplace_back(name, credited->credit_seconds);
     if (Status status = recorder.add_estimate(credited->estimate); !status) return status.error();
   }
@@ -232,7 +234,7 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   args.option("--groups", options.groups, "number of groups, one task each").range(1, 1000000);
   args.option("--group-size", options.group_size, "episodes of each group").range(1, 100000);
   args.option("--max-steps", options.max_steps, "step budget; 0 = the environment's default").range(0, 1000000);
-  args.option("--policy", options.policy, "random, gold, mixed:E, script:FILE, openai:URL[,model=NAME,...]");
+  args.option("--policy", options.policy, "random, gold, mixed:E, confused:P, script:FILE, openai:URL[,model=NAME,...]");
   args.option("--estimator", options.estimators, "credit estimators, separated by commas");
   args.option("--preset", options.preset, "released or paper, for the estimators that have them");
   args.option("--matcher", options.matcher, "state matcher");

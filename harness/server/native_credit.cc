@@ -16,7 +16,7 @@
 #include "harness/server/groups.h"
 #include "harness/server/internal/json_text.h"
 #include "harness/server/internal/native_parts.h"
-#include "harness/step_matching.h"
+#include "harness/step_credit.h"
 #include "harness/steps_jsonl.h"
 
 namespace lodestep::harness {
@@ -53,11 +53,12 @@ void put(JsonObject& out, const char* name, const std::vector<std::optional<T>>&
   }
 }
 
-std::string diagnostics(const graph::Summary& summary, const std::vector<std::string>& notes) {
+std::string diagnostics(const graph::Summary& summary, const std::vector<std::string>& notes,
+                        const std::optional<graph::Diagnostics>& measured) {
   std::vector<std::string> warnings = summary.warnings;
   warnings.insert(warnings.end(), notes.begin(), notes.end());
-  return JsonObject()
-      .count("tasks", summary.tasks)
+  JsonObject out;
+  out.count("tasks", summary.tasks)
       .count("episodes", summary.episodes)
       .count("rows", summary.rows)
       .count("left_out_rows", summary.left_out_rows)
@@ -67,13 +68,15 @@ std::string diagnostics(const graph::Summary& summary, const std::vector<std::st
       .count("one_member_tasks", summary.one_member_tasks)
       .count("singleton_rows", summary.singleton_rows)
       .text("statistics", summary.statistics)
-      .raw("warnings", json_array(warnings))
-      .end();
+      .raw("warnings", json_array(warnings));
+  if (measured) out.raw("graph", graph::to_json(*measured));
+  return out.end();
 }
 
 HttpResponse group_advantages(const Call& call) {
   CreditRequest request;
   Settings settings;
+  bool measure = false;
   for (const auto& [key, value] : call.target.query) {
     if (key == "estimator") {
       request.estimator = value;
@@ -81,6 +84,8 @@ HttpResponse group_advantages(const Call& call) {
       request.matcher = value;
     } else if (key == "preset") {
       request.preset = value;
+    } else if (key == "diagnostics") {
+      measure = value == "true" || value == "1";
     } else {
       settings.emplace_back(key, value);
     }
@@ -97,6 +102,12 @@ HttpResponse group_advantages(const Call& call) {
   for (const Played& episode : played) recording.episodes.push_back(episode.record);
   const Result<Credited> credited = credit_recording(recording, request);
   if (!credited) return native_error(credited.error());
+  std::optional<graph::Diagnostics> measured;
+  if (measure) {
+    Result<graph::Diagnostics> found = diagnose_recording(recording, request.matcher, request.matcher_settings);
+    if (!found) return native_error(found.error());
+    measured = *std::move(found);
+  }
   const Estimate& estimate = credited->estimate;
   std::vector<std::string> rows;
   std::size_t row = 0;
@@ -120,7 +131,7 @@ HttpResponse group_advantages(const Call& call) {
                                 .text("estimator", request.estimator)
                                 .text("matcher", request.matcher)
                                 .raw("advantages", json_list(rows))
-                                .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes))
+                                .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes, measured))
                                 .end());
 }
 
@@ -132,6 +143,7 @@ struct StepsWish {
   std::string preset;
   std::string matcher = "exact";
   Settings settings;  // of the estimator; "matcher.KEY" of the matcher
+  bool diagnostics = false;
 };
 
 std::string setting_text(const rapidjson::Value& value) {
@@ -151,6 +163,8 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
       wish.matcher = value;
     } else if (key == "preset") {
       wish.preset = value;
+    } else if (key == "diagnostics") {
+      wish.diagnostics = value == "true" || value == "1";
     } else {
       wish.settings.emplace_back(key, value);
     }
@@ -168,10 +182,14 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
     append_lines(*whole, wish.lines);
     return std::nullopt;
   }
-  Body body(*whole, {"records", "steps", "estimator", "matcher", "preset", "options"});
+  Body body(*whole, {"records", "steps", "estimator", "matcher", "preset", "options", "diagnostics"});
   wish.estimator = body.text("estimator").value_or(wish.estimator);
   wish.matcher = body.text("matcher").value_or(wish.matcher);
   wish.preset = body.text("preset").value_or(wish.preset);
+  if (const rapidjson::Value* measure = body.member("diagnostics")) {
+    if (!measure->IsBool()) body.refuse("'diagnostics' must be true or false");
+    wish.diagnostics = measure->IsBool() && measure->GetBool();
+  }
   const rapidjson::Value* records = body.member(body.member("steps") != nullptr ? "steps" : "records");
   if (body.ok() && (records == nullptr || !records->IsArray())) body.refuse("'records' (or 'steps') must be a list");
   if (const rapidjson::Value* options = body.member("options")) {
@@ -189,28 +207,20 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
 HttpResponse advantages(const Call& call) {
   StepsWish wish;
   if (auto refused = read_wish(call, wish)) return *refused;
-  graph::Request request{.estimator = wish.estimator, .preset = wish.preset};
-  Settings of_matcher;
-  for (const auto& [key, value] : wish.settings) {
-    if (key.starts_with("matcher.")) {
-      of_matcher.emplace_back(key.substr(8), value);
-    } else {
-      request.settings.emplace_back(key.starts_with("estimator.") ? key.substr(10) : key, value);
-    }
-  }
-  const Result<Options> options = graph::resolve_options(request);
-  if (!options) return native_error(options.error());
+  const StepCreditRequest request{.estimator = wish.estimator,
+                                  .preset = wish.preset,
+                                  .matcher = wish.matcher,
+                                  .settings = wish.settings,
+                                  .diagnostics = wish.diagnostics};
+  if (const Result<graph::EstimatorInfo> known = check_request(request); !known) return native_error(known.error());
   std::istringstream in(wish.lines);
   std::ostringstream out, err;
   Io io{in, out, err};
-  const Result<StepFile> steps = read_steps("-", UnknownFields::kRefuse, io);
+  Result<StepFile> steps = read_steps("-", UnknownFields::kRefuse, io);
   if (!steps) return native_error(steps.error());
-  const Result<StepMatching> matching = match_steps(wish.matcher, of_matcher, *graph::find_estimator(wish.estimator), *options, *steps);
-  if (!matching) return native_error(matching.error());
-  request.matcher = matching->matcher;
-  const Result<graph::Credit> credit = graph::estimate(request, steps->batch);
-  if (!credit) return native_error(credit.error());
-  const std::string lines = credit_lines(*steps, *credit);
+  const Result<StepCredit> credited = credit_steps(request, *steps);
+  if (!credited) return native_error(credited.error());
+  const std::string lines = credit_lines(*steps, credited->credit);
   if (wish.answers_lines) return {200, lines, "application/x-ndjson"};
   std::string rows = "[";
   for (const std::string_view line : split(lines, '\n')) {
@@ -222,7 +232,7 @@ HttpResponse advantages(const Call& call) {
                                 .text("estimator", wish.estimator)
                                 .text("matcher", wish.matcher)
                                 .raw("advantages", rows + "]")
-                                .raw("diagnostics", diagnostics(credit->summary, matching->notes))
+                                .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes, credited->diagnostics))
                                 .end());
 }
 

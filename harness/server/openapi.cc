@@ -94,7 +94,7 @@ std::string native_openapi(const std::string& version) {
   const std::string group_step = object_schema(R"("actions":)" + texts + R"(,"step_id":{"type":"integer","minimum":1})", R"(["actions"])");
   const std::string snapshot = object_schema(R"("snapshot":{"type":"string"})", R"(["snapshot"])");
   const std::string fork = object_schema(R"("count":{"type":"integer","minimum":1})");
-  const std::string credit = object_schema(R"("records":{"type":"array"},"estimator":{"type":"string"},"matcher":{"type":"string"},"preset":{"type":"string"},"options":{"type":"object"})", R"(["records"])");
+  const std::string credit = object_schema(R"("records":{"type":"array"},"estimator":{"type":"string"},"matcher":{"type":"string"},"preset":{"type":"string"},"options":{"type":"object"},"diagnostics":{"type":"boolean"})", R"(["records"])");
   const std::vector<Operation> operations{
       {"POST", "/v1/sessions", "Open a session", create, "201"},
       {"GET", "/v1/sessions/{id}", "Look at a session without renewing its lease", "", "200"},
