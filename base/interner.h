@@ -2,11 +2,14 @@
 //   Interner states;
 //   std::int32_t id = states.intern(text);   states.text(id) == text
 // Threads: one object, one thread; const methods from several. Owns one copy of each distinct text. A text is
-// found by its 128-bit hash and then compared, so equal numbers always mean equal texts.
+// found by its 64-bit hash and then compared, so equal numbers always mean equal texts. Texts whose hashes
+// collide on purpose cost a search in a tree, never a walk over all of them.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +29,13 @@ class Interner {
     std::uint64_t hash = 0;
     std::int32_t id = -1;  // -1: free
   };
-  std::size_t slot_of(std::string_view text, std::uint64_t hash) const;  // its slot, or the free one for it
+  static constexpr std::size_t kFarthest = 32;  // slots from where a text belongs; what finds none is crowded out
+  static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+  // Its slot, or the free one for it; kNowhere: all are taken by others.
+  std::size_t slot_of(std::string_view text, std::uint64_t hash) const;
   void grow();
   std::vector<Slot> slots_;  // open addressing; the size is a power of two
+  std::map<std::string, std::int32_t, std::less<>> crowded_out_;
   std::deque<std::string> texts_;
 };
 

@@ -95,6 +95,11 @@ Status check_ids(const Batch& batch) {
       return bad_batch("a past edge has a negative id or cost", "past");
     }
   }
+  for (const Prior& prior : batch.priors) {
+    if (prior.task < 0 || !(prior.share >= 0 && prior.share <= 1) ||
+        !(prior.distance >= 0 && prior.distance <= 1e100))
+      return bad_batch("a prior has a negative task, a share beyond 0 to 1, or a bad distance", "priors");
+  }
   return check("action", batch.action, kNone);
 }
 

@@ -56,6 +56,14 @@ struct PastEdge {
   double cost = 1;
 };
 
+// What earlier batches of a task say of states like those from which this batch saw no success: how many of
+// them did reach it, and from how far. For unreached=prior.
+struct Prior {
+  Id task = 0;
+  double share = 0;     // of such states, 0 to 1
+  double distance = 0;  // mean, of those that reached success
+};
+
 // Columns. `task`, `episode`, `t`, `state` and `next_state` are as long as the batch; any other may be
 // empty, which stands for the default of its Step field in every row.
 struct Batch {
@@ -72,6 +80,7 @@ struct Batch {
   // next_keys may stay empty: the keys of the episode's next step, or of an equal state, are used.
   std::vector<std::vector<Id>> keys, next_keys;
   std::vector<PastEdge> past;  // any number, in any order
+  std::vector<Prior> priors;   // at most one a task
   // The id of the text or state that names success ("success" in the released code); kNone: the batch
   // holds none, and the goal is a node of its own.
   Id goal_state = kNone;

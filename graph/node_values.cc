@@ -142,9 +142,11 @@ std::vector<OptionSpec> node_options() {
       {"smoothing", "0", "pseudo-visits that led nowhere, per action (expected) or state (policy)", {}},
       {"unreached",
        "dmax+1",
-       "states without observed success: dmax+1 (as released), pessimistic:K (dmax + K), or censored: those "
+       "states without observed success: dmax+1 (as released), pessimistic:K (dmax + K), censored (those "
        "with "
-       "something untried take no part in comparisons",
+       "something untried take no part in comparisons), or prior (those are worth what a graph store's "
+       "earlier "
+       "batches say of their like)",
        {}},
       {"unreachable",
        "",
@@ -168,19 +170,45 @@ NodeOptions read_node_options(OptionReader& read, double omega, Costs costs) {
     if (!far || *far < 0 || *far > 1e100)
       read.fail("option 'unreached' has no distance after pessimistic:", "such as pessimistic:5");
     options.far = far.value_or(1);
+  } else if (unreached == "prior") {
+    options.unreached = Unreached::kPrior;
   } else if (unreached != "dmax+1") {
     read.fail("option 'unreached' cannot be '" + unreached + "'",
-              "expected dmax+1, censored or pessimistic:K");
+              "expected dmax+1, censored, prior or pessimistic:K");
   }
   return options;
 }
 
+namespace {
+
+// share * omega^distance as one distance.
+double prior_distance(const Prior& prior, double omega) {
+  const bool discounts = omega > 0 && omega < 1;
+  return prior.distance + (discounts ? std::log(prior.share) / std::log(omega) : 0);
+}
+
+}  // namespace
+
 void set_distances(const Work& work, const NodeOptions& options, GroupGraph& graph) {
+  std::vector<double> prior(work.tasks,
+                            std::numeric_limits<double>::quiet_NaN());  // per task, where one is known
+  if (options.unreached == Unreached::kPrior) {
+    for (const Prior& known : work.batch.priors) {
+      const bool here = known.share > 0 && index(known.task) < work.tasks;
+      if (here) prior[index(known.task)] = prior_distance(known, options.omega);
+    }
+  }
   for_each_block(work.tasks, work.threads, 1, [&](std::size_t begin, std::size_t end, std::size_t) {
     for (std::size_t task = begin; task < end; ++task) {
       TransitionGraph& g = graph.tasks[task];
       for (std::size_t v = 0; v < g.nodes(); ++v) {
         if (g.reached[v] == 0) g.distance[v] = g.farthest + options.far;
+      }
+      if (!std::isnan(prior[task])) {
+        const std::vector<std::uint8_t> open = open_nodes_of(work, graph, task);
+        for (std::size_t v = 0; v < g.nodes(); ++v) {
+          if (open[v] != 0) g.distance[v] = prior[task];
+        }
       }
       if (options.transitions == Transitions::kExpected) expected_distances(work, options, graph, task);
     }

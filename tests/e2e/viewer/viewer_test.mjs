@@ -42,7 +42,7 @@ const open = async (page, file, hash = "") => {
 
 // ---- the test's own reading of the recording
 
-lodestep("rollout", "sokoban", "--groups", "8", "--group-size", "8", "--policy", "mixed:0.5", "--out", "run.db");
+lodestep("rollout", "sokoban", "--estimator", "graphgpo,gigpo,grpo,evihb", "--groups", "8", "--group-size", "8", "--policy", "mixed:0.5", "--out", "run.db");
 lodestep("report", "run.db", "--html", "run.html");
 const steps = exported("run.db");
 const groups = [...new Set(steps.map((step) => step.group))];
@@ -229,7 +229,7 @@ await test("states, calibration and run tabs; dark and light", async (page) => {
 });
 
 await test("text of a recording never becomes markup; shop pages are drawn", async (page) => {
-  lodestep("rollout", "dummy", "--groups", "1", "--group-size", "2", "--out", "text.db");
+  lodestep("rollout", "dummy", "--estimator", "graphgpo,gigpo,grpo,evihb", "--groups", "1", "--group-size", "2", "--out", "text.db");
   const sql = (text) => execFileSync("sqlite3", ["text.db", text], { cwd: folder });
   sql("UPDATE text SET body = '</script><img src=x onerror=\"document.title=1\"><b>bold</b>' WHERE id = (SELECT observation FROM step WHERE episode_id = 1 AND t = 0)");
   lodestep("report", "text.db", "--html", "text.html");
@@ -246,7 +246,7 @@ await test("text of a recording never becomes markup; shop pages are drawn", asy
 });
 
 await test("an episode that the infrastructure cut is marked and in no count; a run that learns nothing says so", async (page) => {
-  lodestep("rollout", "sokoban", "--groups", "2", "--group-size", "4", "--policy", "random", "--max-steps", "1", "--out", "cut.db");
+  lodestep("rollout", "sokoban", "--estimator", "graphgpo,gigpo,grpo,evihb", "--groups", "2", "--group-size", "4", "--policy", "random", "--max-steps", "1", "--out", "cut.db");
   execFileSync("sqlite3", ["cut.db", "UPDATE episode SET status = 'failed', failure = 'the endpoint did not answer' WHERE group_id = 0 AND member = 1"], { cwd: folder });
   lodestep("credit", "--run", "cut.db", "--estimator", "graphgpo");
   lodestep("report", "cut.db", "--html", "cut.html");
@@ -297,9 +297,9 @@ await test("big recordings: how long they take (not judged)", async (page) => {
     console.log(`        ${name}: page made in ${Math.round(start - made)} ms, ${(statSync(join(folder, `${name}.html`)).size / 1e6).toFixed(1)} MB, opened in ${Math.round(shown - start)} ms, ` +
       `a step in ${Math.round(performance.now() - shown)} ms, ${await page.locator(".node").count()} states in the graph shown`);
   };
-  lodestep("rollout", "sokoban", "--groups", "420", "--group-size", "8", "--policy", "random", "--max-steps", "15", "--out", "long.db");
+  lodestep("rollout", "sokoban", "--estimator", "graphgpo,gigpo,grpo,evihb", "--groups", "420", "--group-size", "8", "--policy", "random", "--max-steps", "15", "--out", "long.db");
   await timed("long");
-  lodestep("rollout", "sokoban", "--groups", "3", "--group-size", "250", "--policy", "random", "--max-steps", "50", "--out", "wide.db");
+  lodestep("rollout", "sokoban", "--estimator", "graphgpo,gigpo,grpo,evihb", "--groups", "3", "--group-size", "250", "--policy", "random", "--max-steps", "50", "--out", "wide.db");
   const states = new Map();
   for (const step of exported("wide.db")) states.set(step.group, Math.max(states.get(step.group) ?? 0, step.advantages.graphgpo.next_node));
   await timed("wide", `#group=${[...states.values()].indexOf(Math.max(...states.values()))}`);

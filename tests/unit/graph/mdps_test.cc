@@ -227,6 +227,93 @@ TEST_CASE("decision processes: simulated success lies in its interval") {
   }
 }
 
+namespace {
+
+// Episodes from every state, with the policy's actions or with any: full coverage, as rollouts would see it.
+Batch rollouts(const Mdp& mdp, bool any_action, int episodes_per_state) {
+  std::map<Id, std::vector<const Outcome*>> from;
+  for (const Outcome& o : mdp.outcomes) from[o.state].push_back(&o);
+  Batch batch;
+  Id episode = 0;
+  for (const auto& [start, unused] : from) {
+    for (int i = 0; i < episodes_per_state; ++i, ++episode) {
+      Stream dice(
+          Hasher().add(mdp.name).add_u64(any_action).add_u64(static_cast<std::uint64_t>(episode)).finish());
+      Id at = start;
+      for (std::int32_t t = 0; t < 400 && from.contains(at); ++t) {
+        const std::vector<const Outcome*>& choices = from[at];
+        const Outcome* taken = choices[dice.below(choices.size())];
+        double left = dice.unit();
+        for (std::size_t c = 0; !any_action && c < choices.size() && left >= 0; ++c) {
+          taken = choices[c];
+          left -= taken->probability;
+        }
+        const auto ended = mdp.terminal.find(taken->next);
+        const bool done = taken->next == 0 || (ended != mdp.terminal.end() && ended->second);
+        batch.add({.task = 0,
+                   .episode = episode,
+                   .t = t,
+                   .state = at,
+                   .next_state = taken->next,
+                   .action = taken->action,
+                   .cost = taken->cost,
+                   .done = done});
+        at = taken->next;
+      }
+    }
+  }
+  batch.goal_state = 0;
+  return batch;
+}
+
+// The mean of a column over the steps from each state: what the state is worth.
+std::vector<double> means_by_state(const Mdp& mdp, const Batch& batch, const std::vector<double>& column) {
+  std::vector<double> sum(mdp.states.size(), 0), count(mdp.states.size(), 0);
+  for (std::size_t row = 0; row < batch.rows(); ++row) {
+    sum[static_cast<std::size_t>(batch.state[row])] += column[row];
+    count[static_cast<std::size_t>(batch.state[row])] += 1;
+  }
+  for (std::size_t s = 0; s < sum.size(); ++s) sum[s] = count[s] > 0 ? sum[s] / count[s] : 0;
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("decision processes: simulated rollouts give distances exactly, values within their intervals") {
+  const auto golden = document();
+  if (!golden) return;
+  constexpr int kEpisodes = 2000;
+  for (const Value& m : (*golden)["mdps"].GetArray()) {
+    const Mdp mdp = read_mdp(m);
+    INFO(mdp.name);
+    const std::vector<double> distance = distances(mdp, rollouts(mdp, true, 100));
+    for (const auto& state : m["expected"]["graph_distance_full_coverage"].GetObject()) {
+      INFO(state.name.GetString());
+      CHECK(distance[static_cast<std::size_t>(mdp.states.find(state.name.GetString()))] ==
+            fraction(state.value).value());
+    }
+    const Batch batch = rollouts(mdp, false, kEpisodes);
+    const auto within = [&](const char* measure, const std::string& estimator, const Settings& settings,
+                            double unit) {
+      const auto credit = graph::estimate({.estimator = estimator, .settings = settings}, batch);
+      REQUIRE(credit.ok());
+      const std::vector<double> got = means_by_state(mdp, batch, credit->step_return);
+      for (const auto& state : m["expected"][measure].GetObject()) {
+        INFO(measure << ' ' << state.name.GetString());
+        const auto id = static_cast<std::size_t>(mdp.states.find(state.name.GetString()));
+        const double p = fraction(state.value).value();
+        if (mdp.terminal.contains(static_cast<Id>(id)) && mdp.terminal.at(static_cast<Id>(id))) continue;
+        CHECK(std::abs(unit * got[id] - p) <= 4 * std::sqrt(p * (1 - p) / kEpisodes) + 1e-9);
+      }
+    };
+    // A step's return is worth where it led; a state is worth one more discount.
+    within("success_probability", "evi", {{"discount", "1"}}, 1);
+    within("discounted_success", "graphgpo",
+           {{"transitions", "policy"}, {"gamma", json_number(mdp.omega)}, {"r_succ", "1"}, {"costs", "unit"}},
+           mdp.omega);
+  }
+}
+
 TEST_CASE("decision processes: what was not observed, and what merging invents") {
   const auto golden = document();
   if (!golden) return;
