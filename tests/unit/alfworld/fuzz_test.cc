@@ -32,7 +32,7 @@ TEST_CASE("fuzz: game files with damaged bytes", "[fuzz]") {
   std::size_t accepted = 0;
   for (int i = 0; i < lodestep::test::fuzz_rounds(1500); ++i) {
     std::string bad = good;
-    for (std::size_t n = 1 + dice.below(4); n > 0; --n) {
+    for (std::size_t n = 1 + dice.below(4); n > 0 && !bad.empty(); --n) {
       const std::size_t at = dice.below(bad.size());
       switch (dice.below(4)) {
         case 0: bad[at] = static_cast<char>(dice.below(256)); break;
@@ -87,6 +87,29 @@ TEST_CASE("fuzz: game files with damaged structure", "[fuzz]") {
     play(*loaded, dice);
   }
   CHECK(accepted > 20);
+}
+
+// The same with a household of everyday size: more facts, deeper conditions, longer rules.
+TEST_CASE("fuzz: household games with damaged structure", "[fuzz]") {
+  Stream dice(hash128("household"));
+  const std::vector<HouseholdGame>& games = household_games();
+  std::size_t accepted = 0;
+  for (int i = 0; i < lodestep::test::fuzz_rounds(150); ++i) {
+    const auto file = parse_game_file(games[dice.below(games.size())].file, "fuzz");
+    REQUIRE(file.ok());
+    GameFile odd = *file;
+    std::string* const parts[] = {&odd.domain, &odd.grammar, &odd.problem};
+    std::string& part = *parts[dice.below(3)];
+    part = shuffled(part, dice);
+    const auto compiled = compile_game(odd, "fuzz");
+    if (!compiled) {
+      CHECK_FALSE(compiled.error().message.empty());
+      continue;
+    }
+    ++accepted;
+    play(*compiled, dice);
+  }
+  CHECK(accepted > 5);
 }
 
 TEST_CASE("fuzz: odd commands are never offered and change nothing", "[fuzz]") {

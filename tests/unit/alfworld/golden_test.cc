@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <fstream>
 
 #include "base/text.h"
 #include "envs/alfworld_bridge/alfworld_env.h"
@@ -171,6 +172,29 @@ TEST_CASE("every released walkthrough wins at its last command and never before"
     ++played;
   }
   CHECK(played == 3893);
+}
+
+std::size_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::size_t total = 0, resident = 0;
+  statm >> total >> resident;
+  return resident * 4096;
+}
+
+TEST_CASE("memory is level after the first pass: 10,000 resets over 100 released games") {
+  const auto factory = games({});
+  if (!factory) return test::skip(kData);
+  const auto pass = [&](std::size_t resets) {
+    for (std::size_t i = 0; i < resets; ++i) {
+      auto env = factory->make();
+      REQUIRE(env->reset({"alfworld", *factory->task_id("train", i % 100 * 30), 0}).ok());
+      for (const std::string& action : {std::string("look"), env->admissible_actions()[0]}) env->step(action);
+    }
+  };
+  pass(100);
+  const std::size_t before = resident_bytes();
+  pass(10000);
+  CHECK(resident_bytes() < before + (2U << 20));
 }
 
 }  // namespace
