@@ -71,6 +71,7 @@ Status check_lengths(const Batch& batch) {
   check("done", batch.done.size(), true);
   check("truncated", batch.truncated.size(), true);
   check("infrastructure_failure", batch.infrastructure_failure.size(), true);
+  check("exact_state", batch.exact_state.size(), true);
   for (const auto& level : batch.keys) check("keys", level.size(), false);
   for (const auto& level : batch.next_keys) check("next_keys", level.size(), false);
   return status;
@@ -90,6 +91,7 @@ Status check_ids(const Batch& batch) {
   if (Status s = check("episode", batch.episode, 0); !s) return s;
   if (Status s = check("state", batch.state, 0); !s) return s;
   if (Status s = check("next_state", batch.next_state, kNone); !s) return s;
+  if (Status s = check("exact_state", batch.exact_state, 0); !s) return s;
   for (const PastEdge& edge : batch.past) {
     if (edge.task < 0 || edge.state < 0 || edge.next_state < 0 || !(edge.cost >= 0 && edge.cost <= 1e100)) {
       return bad_batch("a past edge has a negative id or cost", "past");

@@ -79,6 +79,9 @@ struct Batch {
   // Key levels coarse to fine, each a column: keys[level][row] of the state. Empty: one level, `state`.
   // next_keys may stay empty: the keys of the episode's next step, or of an equal state, are used.
   std::vector<std::vector<Id>> keys, next_keys;
+  // Where `state` was merged by a matcher: the unmerged state, for estimators asked to compare equal states
+  // only. Empty: the same as `state`.
+  std::vector<Id> exact_state;
   std::vector<PastEdge> past;  // any number, in any order
   std::vector<Prior> priors;   // at most one a task
   // The id of the text or state that names success ("success" in the released code); kNone: the batch

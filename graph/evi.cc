@@ -51,7 +51,7 @@ Status run(const Work& work, Credit& credit) {
   const double step_weight = read.number("step_w");
   const double episode_weight = read.number("episode_w");
   const Grouping grouping = read_grouping(read);
-  const bool follow_graph = read.is("group_matching", "same-as-graph");
+  const bool follow_graph = groups_follow_graph(read);
   if (!read.status()) return read.status();
 
   Result<GroupGraph> graph = build_graphs(work, success, Costs::kUnit);
@@ -67,7 +67,7 @@ Status run(const Work& work, Credit& credit) {
     }
   });
   const std::vector<double> compared = penalised(work, penalty, credit.step_return);
-  credit.group = step_groups(work, follow_graph ? graph->node : work.batch.state, grouping);
+  credit.group = step_groups(work, compared_states(work, follow_graph, graph->node), grouping);
   credit.step_advantage =
       group_advantages(work, credit.group, compared, normaliser.with_least(grouping.least));
   if (episode_weight != 0) credit.episode_advantage = episode_advantages(work, term, scores(work, penalty));
@@ -84,21 +84,18 @@ Estimator evi() {
   estimator.info.summary = "mean value of where a step led, under the policy that made the group";
   estimator.info.has_graph = true;
   estimator.info.merges_states = true;
-  estimator.info.options =
-      join_options({{{"discount", "0.9", "per step", {}},
-                     {"gamma", "", "the same as discount", {}},
-                     {"r_succ", "1", "what reaching success is worth", {}},
-                     {"step_w", "1", "weight of the step advantage", {}},
-                     {"episode_w", "0", "weight of an episode advantage as in graphgpo; 0 leaves it out", {}},
-                     {"group_matching",
-                      "same-as-graph",
-                      "groups of states that the graph merged, or of equal states",
-                      {"same-as-graph", "exact"}}},
-                    graph_options(),
-                    normaliser_options("mean_norm"),
-                    grouping_options(),
-                    episode_options(),
-                    penalty_options("0")});
+  estimator.info.options = join_options(
+      {{{"discount", "0.9", "per step", {}},
+        {"gamma", "", "the same as discount", {}},
+        {"r_succ", "1", "what reaching success is worth", {}},
+        {"step_w", "1", "weight of the step advantage", {}},
+        {"episode_w", "0", "weight of an episode advantage as in graphgpo; 0 leaves it out", {}}},
+       group_matching_options("same-as-graph"),
+       graph_options(),
+       normaliser_options("mean_norm"),
+       grouping_options(),
+       episode_options(),
+       penalty_options("0")});
   estimator.presets = {{"released", {{"success", "positive"}}}};
   estimator.run = run;
   return estimator;

@@ -15,7 +15,7 @@ struct GraphGpo {
   bool paper = false;  // one factor omega more than the released code
   double omega = 0, success_reward = 0;
   bool normalise_distance = false;  // relative to the distance before the step
-  bool groups_follow_graph = false, unique_edges = false;
+  bool follow_graph = false, unique_edges = false;
   double step_weight = 1, episode_weight = 1;
 };
 
@@ -25,7 +25,7 @@ GraphGpo read_graphgpo(OptionReader& read) {
   g.omega = read.number(read.either("gamma", "omega"), 0);
   g.success_reward = read.number("r_succ");
   g.normalise_distance = read.flag("normalize_distance");
-  g.groups_follow_graph = read.is("group_matching", "same-as-graph");
+  g.follow_graph = groups_follow_graph(read);
   g.unique_edges = read.is("group_members", "unique-edges") || read.is("group_members", "unique_edges");
   g.step_weight = read.number(read.either("step_w", "beta_g"));
   g.episode_weight = read.number(read.either("episode_w", "beta_e"));
@@ -157,7 +157,7 @@ Status run(const Work& work, Credit& credit) {
   set_distances(work, nodes, graph);
   credit.step_return = PathReturns(work, graph, g, nodes).column();
   const std::vector<double> compared = penalised(work, penalty, credit.step_return);
-  credit.group = step_groups(work, g.groups_follow_graph ? graph.node : work.batch.state, grouping);
+  credit.group = step_groups(work, compared_states(work, g.follow_graph, graph.node), grouping);
   if (nodes.unreached == Unreached::kCensored) censor(work, graph, credit);
   const Normaliser of_steps = normaliser.with_least(grouping.least);
   credit.step_advantage = g.unique_edges
@@ -193,14 +193,11 @@ Estimator graphgpo() {
                      {"beta_g", "", "the same as step_w", {}},
                      {"episode_w", "1", "weight of the episode advantage; 0 leaves it out", {}},
                      {"beta_e", "", "the same as episode_w", {}},
-                     {"group_matching",
-                      "exact",
-                      "groups of equal states, or of states that the graph merged",
-                      {"exact", "same-as-graph"}},
                      {"group_members",
                       "rows",
                       "every step counts, or every edge once",
                       {"rows", "steps", "unique-edges", "unique_edges"}}},
+                    group_matching_options("exact"),
                     graph_options(),
                     node_options(),
                     normaliser_options("mean_std_norm"),

@@ -162,6 +162,23 @@ Grouping read_grouping(OptionReader& read) {
           static_cast<std::size_t>(read.integer("min_group", 2, 1'000'000'000))};
 }
 
+std::vector<OptionSpec> group_matching_options(const std::string& by_default) {
+  return {{"group_matching",
+           by_default,
+           "groups of equal states, or of states that the graph merged",
+           {"exact", "same-as-graph"}},
+          {"grouping", "", "the same as group_matching", {"exact", "same-as-graph"}}};
+}
+
+bool groups_follow_graph(OptionReader& read) {
+  return read.is(read.either("group_matching", "grouping"), "same-as-graph");
+}
+
+std::span<const Id> compared_states(const Work& work, bool follow_graph, std::span<const Id> node) {
+  if (follow_graph) return node;
+  return work.batch.exact_state.empty() ? work.batch.state : work.batch.exact_state;
+}
+
 std::vector<Id> step_groups(const Work& work, std::span<const Id> key, const Grouping& grouping) {
   if (grouping.time_bucket == 0) return number_groups(work, key);
   std::vector<Id> bucket(work.rows());

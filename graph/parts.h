@@ -56,6 +56,12 @@ struct Grouping {
 };
 std::vector<OptionSpec> grouping_options();  // time_bucket, min_group
 Grouping read_grouping(OptionReader& read);
+// Whether groups join the states that the graph joined, or equal states only: the released code does the
+// latter even where similarity merged the graph.
+std::vector<OptionSpec> group_matching_options(const std::string& by_default);  // group_matching, grouping
+bool groups_follow_graph(OptionReader& read);
+// `node`: per row, of the graph.
+std::span<const Id> compared_states(const Work& work, bool follow_graph, std::span<const Id> node);
 std::vector<Id> step_groups(const Work& work, std::span<const Id> key, const Grouping& grouping);
 
 // Groups of rows with the same task and key, numbered by first appearance.

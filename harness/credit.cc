@@ -8,7 +8,9 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "canonicalizer/guard.h"
 #include "harness/matchers.h"
+#include "harness/step_matching.h"
 
 namespace lodestep::harness {
 namespace {
@@ -56,6 +58,12 @@ std::vector<canonicalizer::PageView> page_views(const Recording& recording,
   return views;
 }
 
+// What a view is without any matcher: its text and its actions.
+Hash128 exact_key(const canonicalizer::PageView& view) {
+  return canonicalizer::key_of(view, canonicalizer::guard_hash(canonicalizer::Guard::kActions, view),
+                               hash128(view.text));
+}
+
 std::optional<double> number_or_none(const std::vector<double>& column, std::size_t row) {
   if (column.empty() || std::isnan(column[row])) return std::nullopt;
   return column[row];
@@ -90,7 +98,7 @@ Settings settings_for(const std::string& env, const CreditRequest& request) {
     settings.emplace_back("levels", "batch:0,batch.0:5,task.1:2,task.2:1");
   }
   settings.insert(settings.end(), request.settings.begin(), request.settings.end());
-  return settings;
+  return with_groups_by_matcher(request.estimator, request.preset, request.matcher, std::move(settings));
 }
 
 std::string settings_json(const CreditRequest& request) {
@@ -133,6 +141,7 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
   Numbers tasks;
   Numbers actions;
   Numbers levels[3];
+  Numbers exact_states;
   std::size_t view = 0;
   for (std::size_t e = 0; e < recording.episodes.size(); ++e) {
     const EpisodeRecord& episode = recording.episodes[e];
@@ -158,6 +167,7 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
       row.infrastructure_failure = episode.status == EpisodeStatus::kFailed;
       row.active = episode.status != EpisodeStatus::kFiltered;
       batch.add(row);
+      if (matcher != "exact") batch.exact_state.push_back(exact_states.of(exact_key(views[view])));
       const Situation& next = last ? episode.last : episode.steps[t + 1].before;
       const std::string* now_keys[3] = {&step.before.keys.stage, &step.before.keys.relevant,
                                         &step.before.keys.exact};

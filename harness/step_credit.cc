@@ -1,7 +1,5 @@
 #include "harness/step_credit.h"
 
-#include <algorithm>
-
 #include "harness/graph_store.h"
 #include "harness/step_matching.h"
 #include "harness/text_stage.h"
@@ -26,21 +24,11 @@ Result<Asked> read_request(const StepCreditRequest& given) {
       asked.request.settings.emplace_back(key.starts_with("estimator.") ? key.substr(10) : key, value);
     }
   }
+  asked.request.settings =
+      with_groups_by_matcher(given.estimator, given.preset, given.matcher, std::move(asked.request.settings));
   Result<Options> options = graph::resolve_options(asked.request);
   if (!options) return options.error();
   asked.info = *graph::find_estimator(given.estimator);
-  // A state matcher counts in graph and groups alike; with the released code's own similarity groups stay
-  // exact.
-  const bool released_similarity =
-      given.matcher == "exact" || given.matcher == "indel" || given.matcher.starts_with("difflib");
-  const bool has_choice =
-      std::any_of(asked.info.options.begin(), asked.info.options.end(),
-                  [](const OptionSpec& option) { return option.name == "group_matching"; });
-  if (has_choice && !released_similarity && given.preset.empty() && !options->given("group_matching")) {
-    asked.request.settings.emplace_back("group_matching", "same-as-graph");
-    options = graph::resolve_options(asked.request);
-    if (!options) return options.error();
-  }
   if (!given.graph_store.empty() && asked.info.name != "graphgpo") {
     return Error{ErrorCode::kInvalidArgument,
                  "estimator '" + given.estimator + "' uses no distances, so a store has no effect",

@@ -1,5 +1,6 @@
 #include "harness/step_matching.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
@@ -52,6 +53,22 @@ bool is_lexical(const std::string& name) {
 }
 
 }  // namespace
+
+Settings with_groups_by_matcher(const std::string& estimator, const std::string& preset,
+                                const std::string& matcher, Settings settings) {
+  if (matcher == "exact" || is_lexical(matcher) || !preset.empty()) return settings;
+  const std::optional<graph::EstimatorInfo> info = graph::find_estimator(estimator);
+  const auto is_matching = [](const OptionSpec& option) { return option.name == "group_matching"; };
+  const auto says = [](const auto& setting) {
+    return setting.first == "group_matching" || setting.first == "grouping";
+  };
+  if (!info || std::none_of(info->options.begin(), info->options.end(), is_matching) ||
+      std::any_of(settings.begin(), settings.end(), says)) {
+    return settings;
+  }
+  settings.emplace_back("group_matching", "same-as-graph");
+  return settings;
+}
 
 Result<StepMatching> match_steps(const std::string& name, const Settings& settings,
                                  const graph::EstimatorInfo& estimator, const Options& options,

@@ -27,4 +27,10 @@ Result<StepMatching> match_steps(const std::string& name, const Settings& settin
                                  const graph::EstimatorInfo& estimator, const Options& options,
                                  const StepFile& steps);
 
+// The estimator's settings with a matcher: its groups join what the graph joins
+// (group_matching=same-as-graph), unless the settings or a preset say otherwise. The three names of difflib's
+// clustering keep the released code's groups, which stay exact.
+Settings with_groups_by_matcher(const std::string& estimator, const std::string& preset,
+                                const std::string& matcher, Settings settings);
+
 }  // namespace lodestep::harness

@@ -102,7 +102,10 @@ nb::tuple credit_steps(const CreditPlan& plan, const StepFile& steps) {
     std::optional<Graphs> graphs;
   };
   const auto compute = [&]() -> Result<Answer> {
-    graph::Request request{.estimator = plan.estimator, .preset = plan.preset, .settings = plan.settings};
+    graph::Request request{.estimator = plan.estimator,
+                           .preset = plan.preset,
+                           .settings = harness::with_groups_by_matcher(plan.estimator, plan.preset,
+                                                                       plan.matcher, plan.settings)};
     request.threads = plan.threads;
     const Result<Options> options = graph::resolve_options(request);
     if (!options) return options.error();
