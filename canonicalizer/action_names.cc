@@ -8,16 +8,23 @@
 
 namespace lodestep::canonicalizer {
 
-ActionNames::ActionNames(std::span<const std::string> actions) {
-  names_.reserve(2 * actions.size());
+std::vector<std::string> names_of(std::span<const std::string> actions) {
+  std::vector<std::string> names;
+  names.reserve(2 * actions.size());
   for (const std::string& action : actions) {
-    names_.push_back(hash128(fold_line(action)));
+    names.push_back(fold_line(action));
     const std::size_t open = action.find('[');
     const std::size_t close = action.rfind(']');
     if (open != std::string::npos && close != std::string::npos && close > open) {
-      names_.push_back(hash128(fold_line(std::string_view(action).substr(open + 1, close - open - 1))));
+      names.push_back(fold_line(std::string_view(action).substr(open + 1, close - open - 1)));
     }
   }
+  return names;
+}
+
+ActionNames::ActionNames(std::span<const std::string> actions) {
+  names_.reserve(2 * actions.size());
+  for (const std::string& name : names_of(actions)) names_.push_back(hash128(name));
   std::sort(names_.begin(), names_.end());
 }
 

@@ -13,6 +13,9 @@
 
 namespace lodestep::canonicalizer {
 
+// Each action in folded form, and the text in its brackets where it has any.
+std::vector<std::string> names_of(std::span<const std::string> actions);
+
 class ActionNames {
  public:
   ActionNames() = default;

@@ -22,14 +22,6 @@ struct LexicalSettings {
   Guard guard = Guard::kActions;
 };
 
-// Bytes that are no UTF-8 become points that no text has, so they equal only themselves.
-std::u32string code_points(std::string_view text) {
-  if (std::optional<std::u32string> points = decode_utf8(text)) return *points;
-  std::u32string points;
-  for (const char byte : text) points.push_back(0x110000 + static_cast<unsigned char>(byte));
-  return points;
-}
-
 bool offers_the_same(const PageView& a, const PageView& b) {
   if (!a.actions || !b.actions) return true;  // not known
   return hash_of_actions(*a.actions) == hash_of_actions(*b.actions) &&

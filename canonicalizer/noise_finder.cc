@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "canonicalizer/edit_distance.h"
+#include "canonicalizer/misspelt_pages.h"
 
 namespace lodestep::canonicalizer {
 namespace {
@@ -22,10 +23,21 @@ constexpr std::uint32_t kClassesForOrder = 2;
 // Two views that differ may as well be two states: so many are needed to call first views, or numbers, noisy.
 constexpr std::size_t kViewsForDoubt = 3;
 
+// Of a bag of things: the same in any order.
+void add_to(Hash128& bag, const Hash128& part) {
+  bag.high += part.high;
+  bag.low += part.low;
+}
+
+// Of a list of hashes. They are well mixed already, so a polynomial will do; pages have many lines.
 Hash128 hash_of(const std::vector<Hash128>& parts) {
-  Hasher hasher;
-  for (const Hash128& part : parts) hasher.add_u64(part.high).add_u64(part.low);
-  return hasher.finish();
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  for (const Hash128& part : parts) {
+    high = high * 0x9e3779b97f4a7c15 + part.high;
+    low = low * 0xd6e8feb86659fd93 + part.low;
+  }
+  return Hasher().add_u64(parts.size()).add_u64(high).add_u64(low).finish();
 }
 
 }  // namespace
@@ -90,6 +102,8 @@ void NoiseFinder::read(std::span<const PageView> batch) {
     }
     std::sort(protected_lines.begin(), protected_lines.end());
     entry.protected_lines = hash_of(protected_lines);
+    if (settings_.typos == Typos::kOn && page.actions)
+      entry.chosen = chosen_options(page.text, *page.actions);
     shapes_.push_back(std::move(entry));
   }
   find_first_views();
@@ -182,13 +196,15 @@ void NoiseFinder::mend_typos() {
   constexpr std::size_t kActionSets = 4;  // fewer a group: a board, where one letter may be a whole state
   std::map<std::uint32_t, std::set<Hash128>> action_sets;
   std::vector<std::uint32_t> seen(book_.size());
-  std::unordered_map<std::uint64_t, std::uint32_t, ContainerHash> words;
+  std::vector<std::uint32_t> words;  // how often each feature is seen, one line counted twice at most
   for (const View& view : views_) {
     const Shape& shape = shapes_[view.shape];
     action_sets[view.group].insert(shape.actions);
     for (const SegmentId line : shape.lines) {
       if (++seen[line] > 2) continue;
-      for (const std::uint64_t word : book_.features(line)) ++words[word];
+      const std::span<const FeatureId> features = book_.features(line);
+      words.resize(book_.feature_count());
+      for (const FeatureId word : features) ++words[word];
     }
   }
   const auto is_rich = [&](const auto& group) { return group.second.size() >= kActionSets; };
@@ -204,10 +220,10 @@ void NoiseFinder::mend_typos() {
     return numbers;
   };
   const auto is_misspelt = [&](SegmentId line, SegmentId right) {
-    const std::span<const std::uint64_t> known = book_.features(right);
-    const std::span<const std::uint64_t> mine = book_.features(line);
-    return std::all_of(mine.begin(), mine.end(), [&](std::uint64_t word) {
-      return words[word] == 1 || std::binary_search(known.begin(), known.end(), word);
+    const std::span<const FeatureId> known = book_.features(right);
+    const std::span<const FeatureId> mine = book_.features(line);
+    return std::all_of(mine.begin(), mine.end(), [&](FeatureId word) {
+      return words[word] == 1 || std::find(known.begin(), known.end(), word) != known.end();
     });
   };
   mended_.assign(book_.size(), kNoSegment);
@@ -229,6 +245,29 @@ void NoiseFinder::mend_typos() {
       mended_[line] = right;
     }
   }
+}
+
+// Each label shown as chosen, as the admissible action writes it where a typing error hides the name.
+Hash128 NoiseFinder::chosen_options(std::string_view page, std::span<const std::string> actions) {
+  constexpr std::string_view kChosen = "[clicked button]";
+  constexpr double kAlike = 0.75;
+  std::vector<Hash128> chosen;
+  for (const std::string_view raw : segments_of(page)) {
+    const SegmentId plain = book_.line(raw).plain;
+    if (plain == kNoSegment || !book_.segment(plain).text.starts_with(kChosen)) continue;
+    const std::string_view label = without_marks(book_.segment(plain).text);
+    std::string nearest(label);
+    double best = kAlike;
+    for (const std::string& name : names_of(actions)) {
+      const double alike = edit_similarity(name, label);
+      if (alike < best || (alike == best && name >= nearest)) continue;
+      best = alike;
+      nearest = name;
+    }
+    chosen.push_back(hash128(nearest));
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return hash_of(chosen);
 }
 
 // ---------------------------------------------------------------- rounds
@@ -283,7 +322,7 @@ void NoiseFinder::start_round() {
     if (!all && std::none_of(shape.lines.begin(), shape.lines.end(), is_touched)) continue;
     in_order_.clear();
     masked_.clear();
-    words_.clear();
+    shape.as_bag = shape.as_word_bag = {};
     shape.open_lines.clear();
     for (std::size_t i = 0; i < shape.lines.size(); ++i) {
       const bool is_protected = shape.is_protected[i];
@@ -297,19 +336,16 @@ void NoiseFinder::start_round() {
       if (!sort_words_ && !is_protected && book_.segment(id).has_comma) {
         const SegmentId sorted = book_.words_sorted(id);
         grow();
-        words_.push_back(book_.segment(sorted).hash);
+        add_to(shape.as_word_bag, book_.segment(sorted).hash);
       } else {
-        words_.push_back(hash);
+        add_to(shape.as_word_bag, hash);
       }
+      add_to(shape.as_bag, hash);
     }
     std::sort(shape.open_lines.begin(), shape.open_lines.end());
     std::sort(masked_.begin(), masked_.end());
     in_order_.insert(in_order_.end(), masked_.begin(), masked_.end());
     shape.in_order = hash_of(in_order_);
-    std::sort(in_order_.begin(), in_order_.end());
-    std::sort(words_.begin(), words_.end());
-    shape.as_bag = hash_of(in_order_);
-    shape.as_word_bag = hash_of(words_);
     shape.key = hash_of({shape.guard, sort_rows_ ? shape.as_bag : shape.in_order});
   }
   std::fill(is_touched_.begin(), is_touched_.end(), false);
@@ -332,14 +368,16 @@ void NoiseFinder::learn() {
   }
   for (int round = 0; round < settings_.rounds; ++round) {
     changed_ = false;
-    vote();
+    const bool first = round == 0 && known_.empty();
+    vote(first);
     decide();
     start_round();
-    if (!changed_) break;  // the next round would see what this one saw
+    const bool order_waits = first && std::max(row_orders_, word_orders_) >= kClassesForOrder;
+    if (!changed_ && !order_waits) break;  // the next round would see what this one saw
   }
 }
 
-void NoiseFinder::vote() {
+void NoiseFinder::vote(bool first_round) {
   std::fill(votes_.begin(), votes_.end(), Votes{});
   pattern_votes_.assign(book_.templates(), Votes{});
   row_orders_ = word_orders_ = 0;
@@ -381,7 +419,8 @@ void NoiseFinder::vote() {
     }
     weigh_classes(relaxed, false);
   }
-  if (settings_.order == LineOrder::kAuto) {
+  // Noise that is not known yet comes in every order, and says nothing about the page's own lines.
+  if (settings_.order == LineOrder::kAuto && !first_round) {
     sort_rows_ = row_orders_ + known_.row_orders() >= kClassesForOrder;
     sort_words_ = word_orders_ + known_.word_orders() >= kClassesForOrder;
   }
@@ -397,6 +436,16 @@ void NoiseFinder::weigh_classes(Class& classes, bool first_views) {
   }
 }
 
+// Whether two of the shapes hold the same things in another order.
+bool NoiseFinder::comes_in_two_orders(std::span<const std::uint32_t> shapes, Hash128 Shape::*bag,
+                                      Hash128 Shape::*order) const {
+  std::vector<std::pair<Hash128, Hash128>> orders;
+  for (const std::uint32_t shape : shapes) orders.emplace_back(shapes_[shape].*bag, shapes_[shape].*order);
+  std::sort(orders.begin(), orders.end());
+  const auto differ = [](const auto& x, const auto& y) { return x.first == y.first && x.second != y.second; };
+  return std::adjacent_find(orders.begin(), orders.end(), differ) != orders.end();
+}
+
 // One genuine vote for each line that all views share; a noise vote for a line that some views have where
 // others have nothing.
 void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>> views, bool first_views) {
@@ -406,20 +455,15 @@ void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>>
   shapes.erase(std::unique(shapes.begin(), shapes.end()), shapes.end());
 
   std::vector<SegmentId> core = shapes_[shapes[0]].open_lines;
-  bool rows_differ = false;
-  bool words_differ = false;
   for (std::size_t k = 1; k < shapes.size(); ++k) {
     const Shape& shape = shapes_[shapes[k]];
     std::vector<SegmentId> common;
     std::set_intersection(core.begin(), core.end(), shape.open_lines.begin(), shape.open_lines.end(),
                           std::back_inserter(common));
     core = std::move(common);
-    const Shape& other = shapes_[shapes[0]];
-    rows_differ = rows_differ || (shape.as_bag == other.as_bag && shape.in_order != other.in_order);
-    words_differ = words_differ || (shape.as_word_bag == other.as_word_bag && shape.as_bag != other.as_bag);
   }
-  row_orders_ += rows_differ ? 1 : 0;
-  word_orders_ += words_differ ? 1 : 0;
+  row_orders_ += comes_in_two_orders(shapes, &Shape::as_bag, &Shape::in_order) ? 1 : 0;
+  word_orders_ += comes_in_two_orders(shapes, &Shape::as_word_bag, &Shape::as_bag) ? 1 : 0;
   for (std::size_t i = 0; i < core.size(); ++i) {
     if (i > 0 && core[i] == core[i - 1]) continue;
     ++votes_[core[i]].genuine;
@@ -432,9 +476,12 @@ void NoiseFinder::weigh_class(std::span<const std::pair<Hash128, std::uint32_t>>
   const auto is_anchor = [&](SegmentId line) {
     return verdicts_[line] != Verdict::kNoise && !is_masked_[line];
   };
-  const std::vector<bool>& kept = shapes_[shapes[0]].is_protected;
+  const auto has_button = [&](std::uint32_t shape) {
+    const std::vector<bool>& kept = shapes_[shape].is_protected;
+    return std::any_of(kept.begin(), kept.end(), std::identity());
+  };
   if (std::none_of(core.begin(), core.end(), is_anchor) &&
-      std::none_of(kept.begin(), kept.end(), std::identity())) {
+      !std::all_of(shapes.begin(), shapes.end(), has_button)) {
     return;
   }
 
@@ -592,11 +639,8 @@ bool NoiseFinder::is_edit_of(SegmentId line, SegmentId other) {
   const Segment& a = book_.segment(line);
   const Segment& b = book_.segment(other);
   if (a.template_hash == b.template_hash) return false;
-  const auto [shorter, longer] = std::minmax(a.text.size(), b.text.size());
   const bool contained = a.text.find(b.text) != std::string::npos || b.text.find(a.text) != std::string::npos;
-  known->second =
-      contained || (static_cast<double>(shorter) >= kEditSimilarity * static_cast<double>(longer) &&
-                    edit_similarity(a.text, b.text) >= kEditSimilarity);
+  known->second = contained || edit_similarity(a.text, b.text) >= kEditSimilarity;
   return known->second;
 }
 
@@ -614,14 +658,15 @@ NoiseFinder::Verdict NoiseFinder::verdict_by_votes(const Votes& line, const Vote
 }
 
 void NoiseFinder::decide() {
-  features_.clear();
+  std::fill(features_.begin(), features_.end(), Votes{});
   noise_lines_ = known_.noise_lines();
   std::vector<bool> used(book_.size());
   for (const Shape& shape : shapes_) {
     for (const SegmentId line : shape.open_lines) used[line] = true;
   }
   std::vector<SegmentId> open;
-  std::vector<bool> counted(book_.templates());  // so that numbers do not multiply the words of a line
+  // By template and verdict, so that numbers do not multiply the words of a line.
+  std::vector<bool> counted(2 * book_.templates());
   pattern_votes_.resize(book_.templates());
   for (SegmentId id = 0; id < used.size(); ++id) {
     if (!used[id]) continue;
@@ -634,9 +679,10 @@ void NoiseFinder::decide() {
     const Verdict verdict = verdict_by_votes(votes, pattern);
     if (verdict == Verdict::kOpen) {
       open.push_back(id);
-    } else if (known_pattern == Votes{} && !counted[segment.template_id]) {
-      counted[segment.template_id] = true;
-      count_words(id, verdict);
+    } else if (known_pattern == Votes{}) {
+      const std::size_t place = 2 * segment.template_id + (verdict == Verdict::kNoise ? 1 : 0);
+      if (!counted[place]) count_words(id, verdict);
+      counted[place] = true;
     }
     if (verdict != Verdict::kOpen) pass_verdict(id, verdict);
   }
@@ -653,7 +699,9 @@ void NoiseFinder::pass_verdict(SegmentId line, Verdict verdict) {
 void NoiseFinder::count_words(SegmentId line, Verdict verdict) {
   const bool noise = verdict == Verdict::kNoise;
   noise_lines_ += noise ? 1 : 0;
-  for (const std::uint64_t feature : book_.features(line)) {
+  const std::span<const FeatureId> features = book_.features(line);
+  if (features_.size() < book_.feature_count()) features_.resize(book_.feature_count());
+  for (const FeatureId feature : features) {
     ++(noise ? features_[feature].noise : features_[feature].genuine);
   }
 }
@@ -661,11 +709,10 @@ void NoiseFinder::count_words(SegmentId line, Verdict verdict) {
 NoiseFinder::Verdict NoiseFinder::verdict_by_words(SegmentId line) {
   if (noise_lines_ < kNoiseLinesForWords) return Verdict::kOpen;
   double sum = 0;
-  const std::span<const std::uint64_t> features = book_.features(line);
-  for (const std::uint64_t feature : features) {
-    Votes seen = known_.feature(feature);
-    const auto batch = features_.find(feature);
-    if (batch != features_.end()) seen += batch->second;
+  const std::span<const FeatureId> features = book_.features(line);
+  for (const FeatureId feature : features) {
+    Votes seen = feature < features_.size() ? features_[feature] : Votes{};
+    if (!known_.empty()) seen += known_.feature(book_.feature_hash(feature));
     if (seen.noise + seen.genuine < 2) continue;
     sum += std::log((seen.noise + 0.5) / (seen.genuine + 0.5));
   }
@@ -677,30 +724,79 @@ NoiseFinder::Verdict NoiseFinder::verdict_by_words(SegmentId line) {
 // ---------------------------------------------------------------- results
 
 std::vector<Hash128> NoiseFinder::keys() {
+  const std::vector<Hash128> states = typos_mended_ ? states_of_misspelt_pages() : std::vector<Hash128>();
   std::vector<Hash128> keys;
   keys.reserve(views_.size());
-  for (const View& view : views_) {
-    const Hash128& key = shapes_[view.shape].key;
-    keys.push_back(Hasher().add(groups_[view.group]).add_u64(key.high).add_u64(key.low).finish());
+  for (std::size_t i = 0; i < views_.size(); ++i) {
+    const Hash128& key = typos_mended_ ? states[i] : shapes_[views_[i].shape].key;
+    keys.push_back(Hasher().add(groups_[views_[i].group]).add_u64(key.high).add_u64(key.low).finish());
   }
   return keys;
 }
 
+std::string NoiseFinder::clean_text(const Shape& shape) const {
+  std::vector<std::string_view> lines;
+  for (std::size_t i = 0; i < shape.lines.size(); ++i) {
+    const SegmentId id = shape.is_protected[i] ? shape.lines[i] : effective(shape.lines[i]);
+    if (shape.is_protected[i] || verdicts_[id] != Verdict::kNoise) lines.push_back(book_.segment(id).text);
+  }
+  if (sort_rows_) std::sort(lines.begin(), lines.end());
+  std::string text;
+  for (const std::string_view line : lines) text.append(line).push_back('\n');
+  return text;
+}
+
+std::vector<Hash128> NoiseFinder::states_of_misspelt_pages() const {
+  std::vector<std::string> texts;
+  for (const Shape& shape : shapes_) texts.push_back(clean_text(shape));
+  std::vector<CleanPage> pages;
+  std::vector<Hash128> key_of_page;
+  std::vector<std::size_t> page_of_view;
+  std::unordered_map<Hash128, std::size_t, ContainerHash> page_of;  // by group and key
+  for (const View& view : views_) {
+    const Shape& shape = shapes_[view.shape];
+    const Hash128 id = Hasher().add_u64(view.group).add_u64(shape.key.high).add_u64(shape.key.low).finish();
+    const auto [found, is_new] = page_of.try_emplace(id, pages.size());
+    page_of_view.push_back(found->second);
+    const std::string& text = texts[view.shape];
+    if (is_new) {
+      pages.push_back({view.group, hash_of({shape.guard, shape.chosen}), view.t, 1, text});
+      key_of_page.push_back(shape.key);
+      continue;
+    }
+    // Pages of one key may differ in the order of their lines: the first one stands for all.
+    CleanPage& page = pages[found->second];
+    ++page.views;
+    if (std::tie(view.t, text) < std::tie(page.t, page.text)) {
+      page.t = view.t;
+      page.text = text;
+    }
+  }
+  const std::vector<std::size_t> stands_for = join_misspelt(pages);
+  std::vector<Hash128> states;
+  for (const std::size_t page : page_of_view) states.push_back(key_of_page[stands_for[page]]);
+  return states;
+}
+
 void NoiseFinder::teach(NoiseModel& model) {
-  features_.clear();
+  std::fill(features_.begin(), features_.end(), Votes{});
   noise_lines_ = 0;
-  std::unordered_set<Hash128, ContainerHash> counted;
+  std::vector<bool> counted(2 * book_.templates());  // by template and verdict
   model.begin_batch();
   for (SegmentId id = 0; id < votes_.size(); ++id) {
     const Votes& votes = votes_[id];
     if (votes == Votes{}) continue;
     const Segment& segment = book_.segment(id);
     model.add_segment(segment.hash, votes);
-    if (model.pattern(segment.template_hash) == Votes{} && counted.insert(segment.template_hash).second) {
-      count_words(id, verdict_by_votes(votes, {}));
-    }
+    if (model.pattern(segment.template_hash) != Votes{}) continue;
+    const Verdict verdict = verdict_by_votes(votes, {});
+    const std::size_t place = 2 * segment.template_id + (verdict == Verdict::kNoise ? 1 : 0);
+    if (!counted[place]) count_words(id, verdict);
+    counted[place] = true;
   }
-  for (const auto& [hash, votes] : features_) model.add_feature(hash, votes);
+  for (FeatureId feature = 0; feature < features_.size(); ++feature) {
+    if (features_[feature] != Votes{}) model.add_feature(book_.feature_hash(feature), features_[feature]);
+  }
   std::vector<bool> added(pattern_votes_.size());
   for (SegmentId id = 0; id < votes_.size(); ++id) {
     const Segment& segment = book_.segment(id);

@@ -46,6 +46,7 @@ class NoiseFinder {
     Hash128 actions;
     Hash128 guard;
     Hash128 protected_lines;
+    Hash128 chosen;  // the options shown as chosen, each by the action that it is nearest to; with typos=on
     // Of the present round:
     Hash128 key, in_order, as_bag, as_word_bag;
     std::vector<SegmentId> open_lines;  // unprotected ones, effective, sorted
@@ -75,10 +76,15 @@ class NoiseFinder {
   void find_first_views();
   void find_step_counters();
   void mend_typos();
+  Hash128 chosen_options(std::string_view page, std::span<const std::string> actions);
+  std::string clean_text(const Shape& shape) const;
+  std::vector<Hash128> states_of_misspelt_pages() const;  // per view, the key of the page that stands for it
 
-  void start_round();  // effective lines and shape keys under the present verdicts
-  void vote();         // a round's evidence
+  void start_round();           // effective lines and shape keys under the present verdicts
+  void vote(bool first_round);  // a round's evidence
   void weigh_classes(Class& classes, bool first_views);
+  bool comes_in_two_orders(std::span<const std::uint32_t> shapes, Hash128 Shape::*bag,
+                           Hash128 Shape::*order) const;
   void weigh_class(std::span<const std::pair<Hash128, std::uint32_t>> views, bool first_views);
   void weigh_gap(std::span<const Extra> gap, const std::vector<SegmentId>& core, std::size_t shapes,
                  bool first_views);
@@ -113,7 +119,7 @@ class NoiseFinder {
   std::vector<std::uint32_t> counter_;  // scratch: occurrences within one shape
   std::vector<bool> is_touched_;        // effective line or verdict differ from the round before
   std::vector<Votes> pattern_votes_;    // by template
-  std::unordered_map<std::uint64_t, Votes, ContainerHash> features_;
+  std::vector<Votes> features_;         // by feature
   std::uint32_t noise_lines_ = 0;
 
   std::unordered_set<std::uint64_t, ContainerHash> step_counters_, volatile_, stable_;
@@ -125,7 +131,7 @@ class NoiseFinder {
   std::unordered_map<std::uint64_t, bool, ContainerHash> edits_;  // is_edit_of, by pair
   std::vector<Extra> extras_;
   std::vector<SegmentId> noise_voted_;
-  std::vector<Hash128> in_order_, masked_, words_;  // scratch of start_round
+  std::vector<Hash128> in_order_, masked_;  // scratch of start_round
 };
 
 }  // namespace lodestep::canonicalizer

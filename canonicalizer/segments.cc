@@ -12,17 +12,18 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0 || c == kMask ||
-         c == '\'';
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0 || c == '\'';
+}
+
+bool may_hold_time(std::string_view text) {
+  for (std::size_t i = 1; i + 1 < text.size(); ++i) {
+    if ((text[i] == ':' || text[i] == '-') && is_digit(text[i - 1]) && is_digit(text[i + 1])) return true;
+  }
+  return false;
 }
 
 // Clock times and ISO dates, with the words that announce them.
 std::string without_times(const std::string& text) {
-  bool may_hold_time = false;
-  for (std::size_t i = 1; i + 1 < text.size() && !may_hold_time; ++i) {
-    may_hold_time = (text[i] == ':' || text[i] == '-') && is_digit(text[i - 1]) && is_digit(text[i + 1]);
-  }
-  if (!may_hold_time) return text;
   static const RE2 kTime(
       R"((?:\b(?:last updated|as of|at|updated)\b:? ?)*\b(?:\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?|)"
       R"(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?)(?: ?[ap]m\b)?(?: ?(?:utc|gmt|z)\b)?)");
@@ -88,8 +89,11 @@ const SegmentBook::Line& SegmentBook::line(std::string_view raw) {
   if (folded.empty()) return line;
   line.plain = intern(folded);
   line.bare = hash128(without_marks(folded));
-  const std::string timeless = without_times(folded);
-  if (!timeless.empty()) line.segment = intern(timeless);
+  line.segment = line.plain;
+  if (may_hold_time(folded)) {
+    const std::string timeless = without_times(folded);
+    line.segment = timeless.empty() ? kNoSegment : intern(timeless);
+  }
   return line;
 }
 
@@ -149,15 +153,16 @@ SegmentId SegmentBook::words_sorted(SegmentId id) {
   return sorted;
 }
 
-std::span<const std::uint64_t> SegmentBook::features(SegmentId id) {
-  if (features_.size() <= id) features_.resize(segments_.size());
-  std::vector<std::uint64_t>& features = features_[id];
-  if (!features.empty()) return features;
+std::span<const FeatureId> SegmentBook::features(SegmentId id) {
   const Segment& segment = segments_[id];
+  if (features_.size() <= segment.template_id) features_.resize(templates_.size());
+  std::vector<FeatureId>& features = features_[segment.template_id];
+  if (!features.empty()) return features;
+  std::vector<std::uint64_t> hashes;
   std::uint64_t before = hash128("\x02start").low;
   const auto put = [&](std::uint64_t word) {
-    features.push_back(word);
-    features.push_back(Hasher().add_u64(before).add_u64(word).finish().low);
+    hashes.push_back(word);
+    hashes.push_back(Hasher().add_u64(before).add_u64(word).finish().low);
     before = word;
   };
   std::size_t number = 0;
@@ -179,14 +184,21 @@ std::span<const std::uint64_t> SegmentBook::features(SegmentId id) {
     put(hash128(std::string_view(segment.text).substr(i, end - i)).low);
     i = end;
   }
-  features.push_back(Hasher()
-                         .add_u64(before)
-                         .add(std::string_view("\x02"
-                                               "end"))
-                         .finish()
-                         .low);
-  std::sort(features.begin(), features.end());
-  features.erase(std::unique(features.begin(), features.end()), features.end());
+  hashes.push_back(Hasher()
+                       .add_u64(before)
+                       .add(std::string_view("\x02"
+                                             "end"))
+                       .finish()
+                       .low);
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+  features.reserve(hashes.size());
+  for (const std::uint64_t hash : hashes) {
+    const auto [known, is_new] =
+        feature_ids_.try_emplace(hash, static_cast<FeatureId>(feature_hashes_.size()));
+    if (is_new) feature_hashes_.push_back(hash);
+    features.push_back(known->second);
+  }
   return features;
 }
 

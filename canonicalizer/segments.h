@@ -28,6 +28,7 @@ std::string_view without_marks(std::string_view line);
 inline constexpr char kMask = '\x01';
 
 using SegmentId = std::uint32_t;
+using FeatureId = std::uint32_t;
 inline constexpr SegmentId kNoSegment = std::numeric_limits<SegmentId>::max();
 
 struct Number {
@@ -64,16 +65,21 @@ class SegmentBook {
   SegmentId masked(SegmentId id, IsVolatile is_volatile);
   // The segment with its words sorted, a number kept with the word before it.
   SegmentId words_sorted(SegmentId id);
-  // Hashes of the template's words, punctuation and word pairs, start and end marked; each once.
-  std::span<const std::uint64_t> features(SegmentId id);
+  // The template's words, punctuation and word pairs, start and end marked; each once, in the order of their
+  // hashes.
+  std::span<const FeatureId> features(SegmentId id);
+  std::uint64_t feature_hash(FeatureId feature) const { return feature_hashes_[feature]; }
+  std::size_t feature_count() const { return feature_hashes_.size(); }
 
  private:
   std::deque<Segment> segments_;
   std::unordered_map<Hash128, Line, ContainerHash> lines_;
   std::unordered_map<Hash128, SegmentId, ContainerHash> ids_;
   std::unordered_map<Hash128, std::uint32_t, ContainerHash> templates_;
-  std::vector<SegmentId> sorted_;  // words_sorted, kNoSegment when not asked for yet
-  std::vector<std::vector<std::uint64_t>> features_;
+  std::vector<SegmentId> sorted_;                 // words_sorted, kNoSegment when not asked for yet
+  std::vector<std::vector<FeatureId>> features_;  // by template; empty when not asked for yet
+  std::unordered_map<std::uint64_t, FeatureId, ContainerHash> feature_ids_;
+  std::vector<std::uint64_t> feature_hashes_;
 };
 
 template <typename IsVolatile>

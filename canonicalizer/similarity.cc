@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace lodestep::canonicalizer {
 namespace {
@@ -42,6 +43,13 @@ struct TextIndex::Window {
   std::uint32_t a_low, a_high, b_low, b_high;
   std::uint32_t most() const { return std::min(a_high - a_low, b_high - b_low); }
 };
+
+std::u32string code_points(std::string_view text) {
+  if (std::optional<std::u32string> points = decode_utf8(text)) return *std::move(points);
+  std::u32string points;
+  for (const char byte : text) points.push_back(0x110000 + static_cast<unsigned char>(byte));
+  return points;
+}
 
 TextIndex::TextIndex(Metric metric, Autojunk autojunk) : metric_(metric), autojunk_(autojunk) {}
 TextIndex::~TextIndex() = default;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -25,6 +26,9 @@ enum class Metric {
 enum class Autojunk { kOn, kOff };  // difflib's rule that drops frequent characters of a long b
 
 using TextId = std::uint32_t;
+
+// Of UTF-8. The bytes of any other text become points that no text has, so they equal only themselves.
+std::u32string code_points(std::string_view text);
 
 class TextIndex {
  public:

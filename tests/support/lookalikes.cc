@@ -1,5 +1,7 @@
 #include "tests/support/lookalikes.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace lodestep::test {
@@ -261,6 +263,20 @@ std::vector<Lookalike> lookalikes() {
     }
   }
   return pairs;
+}
+
+std::vector<std::string> actions_on(const std::string& page) {
+  std::vector<std::string> actions;
+  for (std::size_t at = page.find("button] "); at != std::string::npos; at = page.find("button] ", at + 1)) {
+    const std::size_t from = at + 8;
+    const std::size_t to = page.find(" [", from);
+    if (page[at - 1] == '[' || page.compare(at - 8, 8, "[clicked") == 0) {
+      actions.push_back("click[" + page.substr(from, to - from) + "]");
+    }
+  }
+  if (actions.empty()) actions = {"down", "left", "right", "up"};
+  std::sort(actions.begin(), actions.end());
+  return actions;
 }
 
 }  // namespace lodestep::test

@@ -16,4 +16,7 @@ struct Lookalike {
 
 std::vector<Lookalike> lookalikes();
 
+// The actions that a page's buttons offer, sorted; pages without buttons have the same few each.
+std::vector<std::string> actions_on(const std::string& page);
+
 }  // namespace lodestep::test

@@ -192,6 +192,26 @@ TEST_CASE("joining pages that offer other things is reported") {
   CHECK(matching->notes[0].starts_with("1 of 1 texts joined with another differ"));
 }
 
+TEST_CASE("up to 5 % of joined pages that offer other things are no reason to warn") {
+  const std::string page =
+      "A woven jacket with a hood, light and warm, for men and women, in all weathers, pocket ";
+  const auto notes = [&](int alike) {
+    Batch batch;
+    for (int i = 0; i <= alike + 1; ++i) {
+      batch.add("g", "e", page + static_cast<char>('A' + i % 50) + static_cast<char>('A' + i / 50)).actions =
+          batch.actions(i == alike + 1 ? std::vector<std::string>{"leave"} : std::vector<std::string>{"buy"});
+    }
+    Result<Matching> matching =
+        (*MatcherRegistry().make("lexical", {{"threshold", "0.9"}, {"guard", "none"}}))->match(batch.views);
+    REQUIRE(matching);
+    CHECK(number_by_first_appearance(matching->keys) == std::vector<std::uint32_t>(batch.views.size(), 0));
+    return matching->notes;
+  };
+  CHECK(notes(30).empty());
+  REQUIRE(notes(10).size() == 1);
+  CHECK(notes(10)[0].starts_with("1 of 11 texts joined with another differ"));
+}
+
 TEST_CASE("thresholds outside [0, 1] are refused") {
   for (const char* threshold : {"1.01", "-0.1", "nan", "much"}) {
     CHECK_FALSE(MatcherRegistry().make("lexical", {{"threshold", threshold}}));

@@ -11,24 +11,10 @@
 namespace lodestep::canonicalizer {
 namespace {
 
+using test::actions_on;
 using test::Lookalike;
 using test::lookalikes;
 using testing::Batch;
-
-// The actions that a page's buttons offer; pages without buttons have the same few each.
-std::vector<std::string> actions_of(const std::string& page) {
-  std::vector<std::string> actions;
-  for (std::size_t at = page.find("button] "); at != std::string::npos; at = page.find("button] ", at + 1)) {
-    const std::size_t from = at + 8;
-    const std::size_t to = page.find(" [", from);
-    if (page[at - 1] == '[' || page.compare(at - 8, 8, "[clicked") == 0) {
-      actions.push_back("click[" + page.substr(from, to - from) + "]");
-    }
-  }
-  if (actions.empty()) actions = {"down", "left", "right", "up"};
-  std::sort(actions.begin(), actions.end());
-  return actions;
-}
 
 std::string with_advertisements(PythonRandom& dice, const std::string& page) {
   static const std::vector<std::string> kAds{
@@ -76,7 +62,7 @@ TEST_CASE("robust merges no lookalikes that stand alone") {
         for (const std::string& page : {pair.a, pair.b}) {
           PageView& view = batch.add("g", "e" + std::to_string(batch.views.size()), page);
           view.t = t;
-          if (with_actions) view.actions = batch.actions(actions_of(page));
+          if (with_actions) view.actions = batch.actions(actions_on(page));
         }
         CHECK(testing::clusters("robust", {}, batch) == std::vector<std::uint32_t>{0, 1});
       }
@@ -101,7 +87,7 @@ TEST_CASE("robust merges no lookalikes among noise, and joins the views of each"
       view.t = 1;
       view.previous = batch.views.size() - 2;
       view.action_before = member % 2 == 0 ? "one" : "other";
-      view.actions = batch.actions(actions_of(page));
+      view.actions = batch.actions(actions_on(page));
       view.truth = batch.keep(std::to_string(p) + page);
     }
   }

@@ -122,6 +122,29 @@ TEST_CASE("a frozen model gives keys at once, equal in every later batch") {
   }
 }
 
+TEST_CASE("keys of a frozen model carry its version") {
+  const ToyShop shop({.groups = 3, .noise = Noise::kAds, .density = 0.6, .most = 3, .seed = 5});
+  const auto keys_with = [&](const std::string& model) {
+    std::unique_ptr<Matcher> frozen = robust({{"scope", "frozen"}});
+    REQUIRE(frozen->load(model));
+    Result<Matching> matching = frozen->match(shop.views());
+    REQUIRE(matching);
+    REQUIRE(frozen->save() == model);  // nothing is learnt
+    return matching->keys;
+  };
+  std::unique_ptr<Matcher> teacher = robust();
+  REQUIRE(teacher->match(shop.views()));
+  const std::string once = teacher->save();
+  REQUIRE(teacher->match(shop.views()));
+  const std::string twice = teacher->save();
+  REQUIRE(once != twice);
+  const std::vector<Hash128> first = keys_with(once);
+  CHECK(first == keys_with(once));
+  const std::vector<Hash128> second = keys_with(twice);
+  CHECK(number_by_first_appearance(first) == number_by_first_appearance(second));
+  for (std::size_t i = 0; i < first.size(); ++i) REQUIRE(first[i] != second[i]);
+}
+
 TEST_CASE("streaming learns between batches") {
   std::unique_ptr<Matcher> stream = robust({{"scope", "stream"}});
   double recall = 0;
