@@ -170,7 +170,7 @@ std::vector<std::string> disturb(std::vector<std::string> lines, const Noise& no
   for (std::uint64_t i = 0; i < times; ++i) {
     NoiseKind kind = noise.kind;
     if (kind == NoiseKind::kMixed) {
-      static constexpr std::array<NoiseKind, 5> kMix{NoiseKind::kAds, NoiseKind::kTypos, NoiseKind::kCounter,
+      static constexpr std::array<NoiseKind, 4> kMix{NoiseKind::kAds, NoiseKind::kCounter,
                                                      NoiseKind::kTimestamp, NoiseKind::kBanner};
       kind = kMix[dice.below(kMix.size())];
     }
