@@ -1,5 +1,5 @@
 // The noise experiment: the same recorded episodes under many kinds of noise, matched by many matchers.
-//   Result<Experiment> result = run_match_experiment(recording, settings, matchers, noise_of_environment);
+//   Result<Experiment> result = run_match_experiment(batches, settings, matchers, noise_of_environment);
 //   std::cout << experiment_table(*result);
 // Threads: one call, one thread. docs/matchers.md explains the columns.
 #pragma once
@@ -10,6 +10,7 @@
 
 #include "base/options.h"
 #include "canonicalizer/agreement.h"
+#include "harness/graph_agreement.h"
 #include "harness/page_noise.h"
 #include "harness/recording.h"
 
@@ -17,8 +18,8 @@ namespace lodestep::harness {
 
 struct NoiseSetting {
   std::string name;
-  NoisePlan plan;             // laid over the recorded text
-  Settings environment = {};  // or the environment's own noise: the episodes are played again with these
+  NoisePlan plan;             // laid over the text
+  Settings environment = {};  // before that the environment's own noise: the episodes are played with these
 };
 
 struct MatcherChoice {
@@ -27,19 +28,17 @@ struct MatcherChoice {
   Settings settings;
 };
 
-struct GraphAgreement {
-  double sign = 0, spearman = 0,
-         pearson = 0;  // of advantages with those on the true graph; sign: share of steps
-  double distance_mean = 0, distance_max = 0;  // |d - true d| over steps that reach success in both graphs
-  double reach_differs = 0;                    // share of steps that reach it in one graph only
-  canonicalizer::Interval sign_interval;       // 95 %, over groups
+// What a row is measured against: the page (its clean text and actions) or the world (the exact key).
+struct AgainstTruth {
+  std::vector<canonicalizer::PairCounts> counts;  // by group
+  canonicalizer::AgreementReport pairs;
+  GraphReport graph;
+  CrossBatch order;  // of the states in both batches
 };
 
 struct ExperimentRow {
   std::string setting, matcher;
-  canonicalizer::AgreementReport page, world;  // against the page's truth and the environment's exact key
-  GraphAgreement page_graph, world_graph;
-  double coverage = 0;      // share of visited nodes with an observed path to success
+  AgainstTruth page, world;
   double microseconds = 0;  // of the processor, for matching, a situation
   std::string failure;      // why there is no figure
 };
@@ -47,6 +46,7 @@ struct ExperimentRow {
 struct Experiment {
   std::string environment;
   std::size_t groups = 0, episodes = 0, steps = 0;
+  CrossBatch page_order, world_order;  // what the true graphs themselves reach
   std::vector<ExperimentRow> rows;
 };
 
@@ -56,7 +56,14 @@ std::vector<MatcherChoice> default_matchers(const std::string& environment);
 // Gives the recording with the same actions played under other settings of the environment.
 using Replay = std::function<Result<Recording>(const Recording& recording, const Settings& environment)>;
 
-Result<Experiment> run_match_experiment(const Recording& recording, const std::vector<NoiseSetting>& settings,
+// Two batches of the same tasks, played with other dice. All figures are of the first; the second serves
+// cross-batch consistency alone.
+struct PlayedBatches {
+  Recording first, second;
+};
+
+Result<Experiment> run_match_experiment(const PlayedBatches& batches,
+                                        const std::vector<NoiseSetting>& settings,
                                         const std::vector<MatcherChoice>& matchers, const Replay& replay,
                                         const std::function<void(const std::string&)>& progress);
 

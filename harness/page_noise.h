@@ -20,7 +20,7 @@ enum class PageNoise {
   kBanner,     // one of a few fixed lines
   kNumbers,    // a line whose numbers change from view to view, always in the same place
   kReorder,    // two neighbouring lines change places
-  kMixed,      // any of the above but kUnseenAds and kReorder
+  kMixed,      // advertisements, counters, times and banners
   kUnique,     // lines of made-up words, none ever repeated
   kTypos,      // letters of the page itself are exchanged
 };

@@ -1,153 +1,26 @@
 // `lodestep match`: keys for observations that anyone recorded, and how well they agree with the truth.
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <deque>
 #include <fstream>
-#include <map>
 #include <ostream>
 #include <set>
 
 #include "base/text.h"
-#include "canonicalizer/agreement.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
-#include "harness/internal/environment_args.h"
-#include "harness/internal/json_lines.h"
+#include "harness/internal/match_bench.h"
 #include "harness/internal/whole_file.h"
-#include "harness/match_experiment.h"
+#include "harness/labelled_pages.h"
+#include "harness/match_measures.h"
 #include "harness/matchers.h"
-#include "harness/policy.h"
-#include "harness/recorder.h"
-#include "harness/runner.h"
 
 namespace lodestep::harness {
 namespace {
 
-using canonicalizer::Agreement;
-using canonicalizer::AgreementReport;
 using canonicalizer::Matching;
 using canonicalizer::PageView;
 
-struct Row {
-  std::string group, episode, text;
-  std::int64_t t = 0;
-  std::optional<std::vector<std::string>> actions;
-  std::optional<std::string> action;  // taken from here
-  std::optional<std::string> truth, truth_relevant, truth_stage;
-};
-
-const std::vector<std::string> kFields{"group", "episode",        "t",          "text", "actions", "action",
-                                       "truth", "truth_relevant", "truth_stage"};
-
-Error wrong(const std::string& what, const std::string& where) {
-  return {ErrorCode::kBadData, what, where, ""};
-}
-
-Status optional_text(const rapidjson::Value& row, const char* name, const std::string& where,
-                     std::optional<std::string>& out) {
-  const auto member = row.FindMember(name);
-  if (member == row.MemberEnd() || member->value.IsNull()) return {};
-  if (!member->value.IsString()) return wrong("\"" + std::string(name) + "\" must be text", where);
-  out.emplace(member->value.GetString(), member->value.GetStringLength());
-  return {};
-}
-
-Result<Row> parse_row(const rapidjson::Value& json, const std::string& where) {
-  Row row;
-  for (const auto& [name, target] :
-       {std::pair("group", &row.group), std::pair("episode", &row.episode), std::pair("text", &row.text)}) {
-    Result<std::string> text = required_text(json, name, where);
-    if (!text) return text.error();
-    *target = *std::move(text);
-  }
-  const auto t = json.FindMember("t");
-  if (t == json.MemberEnd()) return wrong("\"t\" is missing", where);
-  if (!t->value.IsInt64()) return wrong("\"t\" must be an integer", where);
-  row.t = t->value.GetInt64();
-  const auto actions = json.FindMember("actions");
-  if (actions != json.MemberEnd() && !actions->value.IsNull()) {
-    if (!actions->value.IsArray()) return wrong("\"actions\" must be an array of texts", where);
-    row.actions.emplace();
-    for (const auto& action : actions->value.GetArray()) {
-      if (!action.IsString()) return wrong("\"actions\" must be an array of texts", where);
-      row.actions->emplace_back(action.GetString(), action.GetStringLength());
-    }
-  }
-  for (const auto& [name, target] :
-       {std::pair("action", &row.action), std::pair("truth", &row.truth),
-        std::pair("truth_relevant", &row.truth_relevant), std::pair("truth_stage", &row.truth_stage)}) {
-    if (Status read = optional_text(json, name, where, *target); !read) return read.error();
-  }
-  return row;
-}
-
-std::optional<std::string_view> view_of(const std::optional<std::string>& text) {
-  return text ? std::optional<std::string_view>(*text) : std::nullopt;
-}
-
-std::vector<PageView> views_of(const std::deque<Row>& rows) {
-  std::map<std::tuple<std::string_view, std::string_view, std::int64_t>, std::size_t> at;
-  for (std::size_t i = 0; i < rows.size(); ++i) at[{rows[i].group, rows[i].episode, rows[i].t}] = i;
-  std::vector<PageView> views;
-  for (const Row& row : rows) {
-    PageView view;
-    view.group = row.group;
-    view.trajectory = row.episode;
-    view.t = row.t;
-    view.text = row.text;
-    if (row.actions) view.actions = std::span<const std::string>(*row.actions);
-    const auto previous = at.find({row.group, row.episode, row.t - 1});
-    if (previous != at.end()) {
-      view.previous = previous->second;
-      view.action_before = view_of(rows[previous->second].action);
-    }
-    view.truth = view_of(row.truth);
-    view.truth_relevant = view_of(row.truth_relevant);
-    view.truth_stage = view_of(row.truth_stage);
-    views.push_back(view);
-  }
-  return views;
-}
-
-struct Field {
-  const char* name;
-  double Agreement::*value;
-};
-constexpr Field kMeasures[] = {{"pairwise_precision", &Agreement::precision},
-                               {"pairwise_recall", &Agreement::recall},
-                               {"pairwise_f1", &Agreement::f1},
-                               {"false_merge_rate", &Agreement::false_merge_rate},
-                               {"split_rate", &Agreement::split_rate},
-                               {"clusters_per_true_state", &Agreement::clusters_per_state},
-                               {"node_reuse_rate", &Agreement::node_reuse},
-                               {"true_node_reuse_rate", &Agreement::true_node_reuse}};
-
-struct Truth {
-  std::vector<std::string> group_names;
-  std::vector<canonicalizer::PairCounts> groups;
-  AgreementReport report;
-};
-
-Truth compare_with_truth(const std::deque<Row>& rows, const Matching& matching) {
-  Truth truth;
-  std::map<std::string_view, std::uint32_t> group_numbers;
-  std::map<std::string_view, std::uint32_t> truth_numbers;
-  std::vector<std::uint32_t> groups;
-  std::vector<std::uint32_t> truths;
-  for (const Row& row : rows) {
-    const auto [group, is_new] =
-        group_numbers.try_emplace(row.group, static_cast<std::uint32_t>(group_numbers.size()));
-    if (is_new) truth.group_names.push_back(row.group);
-    groups.push_back(group->second);
-    truths.push_back(truth_numbers.try_emplace(*row.truth, static_cast<std::uint32_t>(truth_numbers.size()))
-                         .first->second);
-  }
-  truth.groups =
-      canonicalizer::count_pairs(groups, canonicalizer::number_by_first_appearance(matching.keys), truths);
-  truth.report = canonicalizer::measure_agreement(truth.groups);
-  return truth;
-}
+constexpr std::string_view kGiven = "given";
 
 // One JSON value a view: its key, null where its group has failed.
 std::vector<std::string> keys_json(const std::vector<PageView>& views, const Matching& matching) {
@@ -160,38 +33,33 @@ std::vector<std::string> keys_json(const std::vector<PageView>& views, const Mat
   return keys;
 }
 
-std::string measures_json(const Agreement& agreement) {
-  std::string out = "{";
-  for (const Field& field : kMeasures) {
-    if (out.size() > 1) out += ',';
-    out += json_quote(field.name) + ":" + json_number(agreement.*(field.value));
-  }
-  return out + "}";
+std::string agreement_json(const LabelAgreement& labels) {
+  return "{" +
+         report_json(labels.pairs, labels.groups, labels.graph ? &*labels.graph : nullptr,
+                     labels.group_names) +
+         (labels.order ? ",\"cross_batch\":" + cross_batch_json(*labels.order) : "") + "}";
 }
 
-std::string agreement_json(const Truth& truth) {
-  std::string out = "{\"pooled\":" + measures_json(truth.report.pooled) +
-                    ",\"interval_95\":{\"low\":" + measures_json(truth.report.low) +
-                    ",\"high\":" + measures_json(truth.report.high) + "},\"groups\":[";
-  for (std::size_t g = 0; g < truth.groups.size(); ++g) {
-    const canonicalizer::PairCounts& counts = truth.groups[g];
-    if (g > 0) out += ',';
-    out += "{\"group\":" + json_quote(truth.group_names[g]) + ",\"views\":" + std::to_string(counts.views) +
-           ",\"nodes\":" + std::to_string(counts.nodes) +
-           ",\"true_states\":" + std::to_string(counts.true_states) +
-           ",\"measures\":" + measures_json(canonicalizer::agreement_of(counts)) + "}";
-  }
-  return out + "]}";
+void print_measure(std::ostream& err, const char* name, double value, double low, double high) {
+  char line[128];
+  std::snprintf(line, sizeof line, "  %-24s %8.5f  [%.5f, %.5f]\n", name, value, low, high);
+  err << line;
 }
 
-void print_agreement(const Truth& truth, std::ostream& err) {
-  err << "agreement with the truth over " << truth.groups.size() << " groups (95 % interval over groups):\n";
-  for (const Field& field : kMeasures) {
-    char line[128];
-    std::snprintf(line, sizeof line, "  %-24s %8.5f  [%.5f, %.5f]\n", field.name,
-                  truth.report.pooled.*(field.value), truth.report.low.*(field.value),
-                  truth.report.high.*(field.value));
-    err << line;
+void print_agreement(const LabelAgreement& labels, std::ostream& err) {
+  const auto measures = [&](const canonicalizer::Agreement& pairs, const GraphAgreement GraphReport::*graph) {
+    return measures_of(pairs, labels.graph ? &(*labels.graph.*graph) : nullptr);
+  };
+  const Measures pooled = measures(labels.pairs.pooled, &GraphReport::pooled);
+  const Measures low = measures(labels.pairs.low, &GraphReport::low);
+  const Measures high = measures(labels.pairs.high, &GraphReport::high);
+  err << "agreement with the truth over " << labels.groups.size() << " groups (95 % interval over groups):\n";
+  for (std::size_t i = 0; i < pooled.size(); ++i) {
+    print_measure(err, pooled[i].first, pooled[i].second, low[i].second, high[i].second);
+  }
+  if (labels.order) {
+    print_measure(err, "cross_batch_consistency", labels.order->consistency, labels.order->interval.low,
+                  labels.order->interval.high);
   }
 }
 
@@ -207,79 +75,6 @@ Status load_model(canonicalizer::Matcher& matcher, const std::string& path) {
   return {};
 }
 
-// ---------------------------------------------------------------- the noise experiment
-
-struct BenchWords {
-  EnvironmentArgs environment;
-  std::string split, policy = "mixed:0.5", svg, embedder;
-  std::int64_t groups = 16, group_size = 8, max_steps = 0, seed = 0;
-};
-
-// The episodes once more, action by action, under settings that change how pages look.
-Result<Recording> play_again(const Recording& recording, const EnvironmentArgs& environment,
-                             const Settings& extra) {
-  EnvironmentArgs changed = environment;
-  changed.settings.insert(changed.settings.end(), extra.begin(), extra.end());
-  Result<std::shared_ptr<const EnvFactory>> factory = changed.open();
-  if (!factory) return factory.error();
-  Recording out = recording;
-  const std::unique_ptr<Environment> env = (*factory)->make();
-  for (EpisodeRecord& episode : out.episodes) {
-    if (Status reset = env->reset(episode.task); !reset) return reset.error();
-    for (StepRecord& step : episode.steps) {
-      Situation now = situation_of(*env);
-      LODESTEP_CHECK(now.keys.exact == step.before.keys.exact, now.keys.exact, step.before.keys.exact);
-      step.before = std::move(now);
-      env->step(step.action);
-    }
-    episode.last = situation_of(*env);
-  }
-  return out;
-}
-
-Result<int> run_bench(const BenchWords& words, bool json, Io& io) {
-  Result<std::shared_ptr<const EnvFactory>> factory = words.environment.open();
-  if (!factory) return factory.error();
-  const EnvType* type = find_environment_type(words.environment.name);
-  LODESTEP_CHECK(type != nullptr, words.environment.name);
-  const std::string split = words.split.empty() ? (*factory)->splits().front() : words.split;
-  Result<std::vector<std::string>> tasks = draw_tasks(
-      **factory, split, static_cast<std::size_t>(words.groups), static_cast<std::uint64_t>(words.seed));
-  if (!tasks) return tasks.error();
-  Result<std::unique_ptr<Policy>> policy = make_policy(words.policy);
-  if (!policy) return policy.error();
-  RunPlan plan;
-  plan.factory = *factory;
-  plan.tasks = *tasks;
-  plan.group_size = static_cast<std::size_t>(words.group_size);
-  plan.max_steps = words.max_steps > 0 ? static_cast<std::size_t>(words.max_steps) : type->default_max_steps;
-  plan.seed = static_cast<std::uint64_t>(words.seed);
-  MemoryRecorder recorder(RunInfo{});
-  if (Result<RunTimes> played = run_groups(plan, **policy, recorder, {}); !played) return played.error();
-  const Recording recording = recorder.take();
-
-  const auto is_noise = [](const OptionSpec& option) { return option.name == "ads"; };
-  const bool own_noise = std::any_of(type->options.begin(), type->options.end(), is_noise);
-  std::vector<MatcherChoice> chosen = default_matchers(words.environment.name);
-  if (!words.embedder.empty()) {
-    chosen.push_back({"embedding (endpoint) .99", "embedding", {{"embedder", words.embedder}}});
-  }
-  Result<Experiment> experiment = run_match_experiment(
-      recording, default_noise_settings(own_noise), chosen,
-      [&](const Recording& clean, const Settings& extra) {
-        return play_again(clean, words.environment, extra);
-      },
-      [&](const std::string& now) { io.err << now << '\n'; });
-  if (!experiment) return experiment.error();
-  experiment->environment = words.environment.name;
-  if (!words.svg.empty()) {
-    if (Status written = write_whole_file(words.svg, experiment_svg(*experiment)); !written)
-      return written.error();
-  }
-  io.out << (json ? experiment_json(*experiment) : experiment_table(*experiment));
-  return 0;
-}
-
 }  // namespace
 
 Result<int> run_match(const std::vector<std::string>& words, Io& io) {
@@ -289,10 +84,11 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
   std::string model;
   bool json = false;
   Settings settings;
-  BenchWords bench;
+  MatchBenchWords bench;
   args.option("--in", in,
               "JSON lines {\"group\":text,\"episode\":text,\"t\":int,\"text\":text,\"actions\":[text]?,"
-              "\"action\":text?,\"truth\":text?}; - is standard input");
+              "\"action\":text?,\"truth\":text?,\"success\":bool?,\"task\":text?,\"key\":text?}; - is "
+              "standard input");
   args.option("--bench", bench.environment.name,
               "instead of --in: all matchers under all kinds of noise, on episodes of this environment");
   args.option("--data", bench.environment.data, "with --bench: data of the environment");
@@ -303,9 +99,13 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
       .range(0, 1000000);
   args.option("--policy", bench.policy, "with --bench: who plays");
   args.option("--seed", bench.seed, "with --bench").range(0, INT64_MAX);
-  args.option("--embedder", bench.embedder, "with --bench: URL of an endpoint, for one more matcher");
+  args.option("--noise", bench.noise, "with --bench: only these kinds, separated by semicolons");
+  args.option("--embedder", bench.embedder, "with --bench: URL of an endpoint, for two more matchers");
+  args.option("--embedding-model", bench.model, "with --bench: the endpoint's model");
   args.option("--svg", bench.svg, "with --bench: file for the plot");
-  args.option("--matcher", name, join(matchers().names(), ", "));
+  args.option(
+      "--matcher", name,
+      join(matchers().names(), ", ") + ", or given: the lines' own \"key\"; with --bench, this one alone");
   args.option("--model", model, "what the matcher has learnt: read where it exists, written at the end");
   args.flag("--json", json, "one JSON document with keys, cost, notes and measures");
   args.settings(settings, "an option of the matcher; with --bench, of the environment");
@@ -317,38 +117,36 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
                  "see 'lodestep match --help'"};
   }
   if (!bench.environment.name.empty()) {
-    bench.environment.settings = settings;
-    return run_bench(bench, json, io);
+    bench.settings = settings;
+    if (args.given("--matcher")) bench.matcher = name;
+    return run_match_bench(bench, json, io);
   }
-  Result<std::unique_ptr<canonicalizer::Matcher>> matcher = matchers().make(name, settings);
-  if (!matcher) return matcher.error();
+  const bool given = name == kGiven;
+  if (given && !(settings.empty() && model.empty())) {
+    return Error{ErrorCode::kInvalidArgument, "--matcher given has no options and no model", "lodestep match",
+                 "the keys are those of the lines"};
+  }
+  Result<std::unique_ptr<canonicalizer::Matcher>> matcher = matchers().make(given ? "exact" : name, settings);
+  if (!matcher) {
+    Error error = matcher.error();
+    if (error.hint.starts_with("known: ")) error.hint += ", given";
+    return error;
+  }
   if (!model.empty()) {
     if (Status loaded = load_model(**matcher, model); !loaded) return loaded.error();
   }
 
-  std::deque<Row> rows;
-  std::map<std::string, std::size_t> unknown;
-  Status read =
-      for_each_json_line(in, io, [&](const rapidjson::Value& line, const std::string& where) -> Status {
-        Result<Row> row = parse_row(line, where);
-        if (!row) return row.error();
-        for (const auto& member : line.GetObject()) {
-          const std::string field(member.name.GetString(), member.name.GetStringLength());
-          if (std::find(kFields.begin(), kFields.end(), field) == kFields.end()) ++unknown[field];
-        }
-        rows.push_back(*std::move(row));
-        return {};
-      });
-  if (!read) return read.error();
-  for (const auto& [field, count] : unknown) {
-    const std::string near = nearest_word(field, kFields);
+  const Result<LabelledPages> pages = read_pages(in, io);
+  if (!pages) return pages.error();
+  for (const auto& [field, count] : pages->unknown_fields) {
+    const std::string near = nearest_word(field, kPageFields);
     io.err << "lodestep: note: field \"" << field << "\" is not used"
            << (near.empty() ? "" : "; did you mean \"" + near + "\"?") << '\n';
   }
 
-  const std::vector<PageView> views = views_of(rows);
+  const std::vector<PageView> views = pages->views();
   const auto start = std::chrono::steady_clock::now();
-  const Result<Matching> matching = (*matcher)->match(views);
+  const Result<Matching> matching = given ? given_keys(*pages) : (*matcher)->match(views);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!matching) return matching.error();
   if (!model.empty()) {
@@ -356,10 +154,8 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
   }
 
   const double micros = views.empty() ? 0 : seconds * 1e6 / static_cast<double>(views.size());
-  std::optional<Truth> truth;
-  const auto knows_truth = [](const Row& row) { return row.truth.has_value(); };
-  if (!rows.empty() && std::all_of(rows.begin(), rows.end(), knows_truth))
-    truth = compare_with_truth(rows, *matching);
+  const Result<std::optional<LabelAgreement>> labels = compare_with_labels(*pages, *matching);
+  if (!labels) return labels.error();
   const std::vector<std::string> keys = keys_json(views, *matching);
   for (const std::string& note : matching->notes) io.err << "lodestep: note: " << note << '\n';
   if (json) {
@@ -372,7 +168,7 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
       io.out << (i > 0 ? "," : "") << json_quote(matching->failed[i].group) << ":"
              << json_quote(to_string(matching->failed[i].error));
     }
-    io.out << "}" << (truth ? ",\"agreement\":" + agreement_json(*truth) : "") << ",\"keys\":["
+    io.out << "}" << (*labels ? ",\"agreement\":" + agreement_json(**labels) : "") << ",\"keys\":["
            << join(keys, ",") << "]}\n";
   } else {
     for (const std::string& key : keys) io.out << "{\"key\":" << key << "}\n";
@@ -381,7 +177,7 @@ Result<int> run_match(const std::vector<std::string>& words, Io& io) {
                   views.size(), micros, static_cast<unsigned long long>(matching->cost.comparisons),
                   static_cast<unsigned long long>(matching->cost.avoided));
     io.err << cost;
-    if (truth) print_agreement(*truth, io.err);
+    if (*labels) print_agreement(**labels, io.err);
   }
   for (const canonicalizer::GroupFailure& failure : matching->failed) {
     io.err << "lodestep: error: group " << failure.group << " has no keys: " << to_string(failure.error)

