@@ -45,6 +45,7 @@ void bind_environments(nb::module_& module);
 void bind_batches(nb::module_& module);
 void bind_recordings(nb::module_& module);
 void bind_credit(nb::module_& module);
+void bind_matchers(nb::module_& module);
 void bind_prompts(nb::module_& module);
 void bind_sokoban(nb::module_& module);
 

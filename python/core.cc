@@ -86,6 +86,7 @@ NB_MODULE(_core, module) {
   bind_batches(module);
   bind_recordings(module);
   bind_credit(module);
+  bind_matchers(module);
   bind_prompts(module);
   bind_sokoban(module);
   module.def("run_program", run_program, nb::arg("words"),

@@ -5,7 +5,7 @@
     run = lodestep.rollout("sokoban", policy="random")  # groups of episodes, every step recorded
 """
 
-from lodestep import credit
+from lodestep import credit, matchers
 from lodestep.environments import (
     Batch,
     Environment,
@@ -21,6 +21,7 @@ from lodestep.environments import (
     tasks,
 )
 from lodestep.errors import BadData, Error, InternalError, InvalidArgument, NotFound, Unavailable, Unsupported
+from lodestep.matchers import match
 from lodestep.recordings import Recording, Turn, open, rollout
 
 __version__ = "0.1.0"
@@ -46,6 +47,8 @@ __all__ = [
     "environments",
     "make",
     "make_batch",
+    "match",
+    "matchers",
     "open",
     "open_environment",
     "rollout",

@@ -19,6 +19,7 @@ import numpy as np
 
 from lodestep import _core, _steps
 from lodestep.errors import Error, InvalidArgument
+from lodestep.matchers import PageMatcher, merge_states
 from lodestep.recordings import Recording
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def compute(
     estimator: str = "graphgpo",
     *,
     preset: str = "",
-    matcher: str = "exact",
+    matcher: str | PageMatcher = "exact",
     matcher_settings: Mapping[str, Any] | None = None,
     ignore_unknown: bool = False,
     threads: int = 1,
@@ -111,8 +112,10 @@ def compute(
 
     `settings` are the estimator's options (`gamma=0.8`, `mode="mean_norm"`, ...); unknown ones are refused with
     the known ones listed. Unknown fields of steps are refused unless `ignore_unknown`. An estimator's warnings
-    are raised as CreditWarning.
+    are raised as CreditWarning. `matcher` is a name or a function of your own (see lodestep.matchers).
     """
+    if callable(matcher):
+        steps, matcher = _merged(steps, matcher, settings), "exact"
     plan = _core.CreditPlan(estimator, preset, settings, matcher, dict(matcher_settings or {}), threads)
     if isinstance(steps, Recording):
         return _credit(*steps._credit(plan))
@@ -185,6 +188,14 @@ def _checked(steps: Any) -> Any:
     if isinstance(steps, Iterable):
         return list(steps)
     raise TypeError(f"steps cannot be a {type(steps).__name__}: give dicts, columns, a DataFrame or a table")
+
+
+def _merged(steps: Any, matcher: PageMatcher, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    if isinstance(steps, Recording):
+        raise InvalidArgument("a function matches steps, not a recording", "matcher", "match(recording, function) has keys")
+    if "exact" in (settings.get("grouping"), settings.get("group_matching")):
+        raise InvalidArgument("groups cannot stay exact where a function names the states", "grouping", "leave it out")
+    return list(merge_states(_steps.rows_of(_checked(steps)), matcher))
 
 
 def _as_steps(words: str) -> str:
