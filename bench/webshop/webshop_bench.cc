@@ -1,5 +1,5 @@
 // WebShop's speed and memory on one core, in processor time.
-//   bench_webshop [catalogue.db]      without it: our own generated shop
+//   bench_webshop [catalogue.db [steps|sessions|search]]      without a catalogue (or -): our own generated shop
 // Inputs: text_rich pages, 15-step walks over 200 goals; 100,000 made-up products for the search. Expected
 // output: one line a figure; the first two lines count the same walks, so their mix is stated.
 #include <time.h>
@@ -135,14 +135,16 @@ void bench_search() {
 
 int main(int argc, char** argv) {
   const double start = now();
-  const auto factory = open_environment("webshop", {argc > 1 ? argv[1] : "", {}});
+  const std::string data = argc > 1 && std::string_view(argv[1]) != "-" ? argv[1] : "";
+  const std::string_view part = argc > 2 ? argv[2] : "";
+  const auto factory = open_environment("webshop", {data, {}});
   if (!factory) {
     std::fprintf(stderr, "%s\n", to_string(factory.error()).c_str());
     return 1;
   }
   std::printf("start: %.1f ms\n", (now() - start) * 1e3);
-  bench_steps(**factory);
-  bench_sessions(**factory);
-  bench_search();
+  if (part.empty() || part == "steps") bench_steps(**factory);
+  if (part.empty() || part == "sessions") bench_sessions(**factory);
+  if (part.empty() || part == "search") bench_search();
   return 0;
 }

@@ -350,13 +350,6 @@ class Porter {
   Text& w_;
 };
 
-// Most words are plain: ASCII letters and digits up to a blank. Their end needs no rules; 0 where it does.
-std::size_t plain_word(std::u32string_view text) {
-  std::size_t size = 0;
-  while (size < text.size() && size < kLongest && text[size] < 0x80 && is_alphanumeric(text[size])) ++size;
-  return size < kLongest && (size == text.size() || text[size] == U' ') ? size : 0;
-}
-
 // What the scanner's buffer holds from here on, counted in UTF-16 units.
 std::u32string_view window(std::u32string_view text) {
   std::size_t units = 0;
@@ -404,6 +397,51 @@ void finish_token(std::u32string token, std::vector<std::string>& terms) {
   terms.push_back(encode_utf8(stem));
 }
 
+// ASCII as the rules see it: part of words, between words, or joining when letters or digits follow.
+enum class Ascii : std::uint8_t { kSplits, kWord, kJoins, kNotAscii };
+Ascii ascii_kind(char c) {
+  static const std::array<Ascii, 256> kinds = [] {
+    std::array<Ascii, 256> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const auto point = static_cast<char32_t>(i);
+      table[i] = i >= 0x80                ? Ascii::kNotAscii
+                 : is_alphanumeric(point) ? Ascii::kWord
+                 : kind(point) == kOther  ? Ascii::kSplits
+                                          : Ascii::kJoins;
+    }
+    return table;
+  }();
+  return kinds[static_cast<unsigned char>(c)];
+}
+
+// Most pieces between blanks are ASCII words with a comma or a bracket at their ends, or with hyphens.
+// Those need no scanner; false, and nothing added, where something may join.
+bool add_plain_words(std::string_view piece, std::vector<std::string>& terms) {
+  for (std::size_t i = 0; i < piece.size(); ++i) {
+    const Ascii here = ascii_kind(piece[i]);
+    if (here == Ascii::kNotAscii || piece[i] == '_') return false;
+    if (here != Ascii::kJoins || i == 0 || i + 1 == piece.size()) continue;
+    if (ascii_kind(piece[i - 1]) != Ascii::kSplits && ascii_kind(piece[i + 1]) != Ascii::kSplits) return false;
+  }
+  if (piece.size() >= kLongest) return false;
+  for (std::size_t at = 0; at < piece.size();) {
+    if (ascii_kind(piece[at]) != Ascii::kWord) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at + 1;
+    while (end < piece.size() && ascii_kind(piece[end]) == Ascii::kWord) ++end;
+    std::string word(piece.substr(at, end - at));
+    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+    if (!is_stop_word(word)) {
+      Porter(word).stem();
+      terms.push_back(std::move(word));
+    }
+    at = end;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::u32string> tokenize(std::u32string_view text) {
@@ -413,8 +451,7 @@ std::vector<std::u32string> tokenize(std::u32string_view text) {
       ++at;
       continue;
     }
-    std::size_t size = plain_word(text.substr(at));
-    if (size == 0) size = Scanner(window(text.substr(at))).longest();
+    const std::size_t size = Scanner(window(text.substr(at))).longest();
     if (size > 0) tokens.emplace_back(text.substr(at, size));
     at += std::max<std::size_t>(1, size);
   }
@@ -428,7 +465,15 @@ std::string porter_stem(std::string word) {
 
 std::vector<std::string> analyze(std::string_view text) {
   std::vector<std::string> terms;
-  for (std::u32string& token : tokenize(to_points(text))) finish_token(std::move(token), terms);
+  terms.reserve(text.size() / 6 + 1);
+  for (std::size_t at = 0; at < text.size();) {  // a blank always splits
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view piece = text.substr(at, end - at);
+    if (!add_plain_words(piece, terms)) {
+      for (std::u32string& token : tokenize(to_points(piece))) finish_token(std::move(token), terms);
+    }
+    at = end + 1;
+  }
   return terms;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "envs/webshop/bytes.h"
 
@@ -11,6 +12,49 @@ namespace {
 
 constexpr float kK1 = 0.9F, kB = 0.4F;
 constexpr std::size_t kMostTerms = 1024;
+
+float term_score(float weight, std::uint16_t frequency, float inverse) {
+  return weight - weight / (1.0F + static_cast<float>(frequency) * inverse);
+}
+
+// The best hits so far, score above 0. Twice as many as wanted are collected before the worse half goes.
+class BestHits {
+ public:
+  BestHits(std::size_t most, const std::vector<std::uint32_t>& ranks) : most_(most), ranks_(ranks) {}
+
+  void offer(std::uint32_t document, float score) {
+    if (score < least_) return;
+    hits_.push_back({document, score});
+    if (hits_.size() < 2 * most_) return;
+    std::nth_element(hits_.begin(), middle(), hits_.end(), better());
+    hits_.resize(most_);
+    least_ = std::min_element(hits_.begin(), hits_.end(), [](const Hit& a, const Hit& b) {
+               return a.score < b.score;
+             })->score;
+  }
+  std::vector<Hit> sorted() && {
+    std::partial_sort(hits_.begin(), middle(), hits_.end(), better());
+    hits_.resize(std::min(most_, hits_.size()));
+    return std::move(hits_);
+  }
+
+ private:
+  struct Better {
+    const std::vector<std::uint32_t>& ranks;
+    bool operator()(const Hit& a, const Hit& b) const {
+      return a.score != b.score ? a.score > b.score : ranks[a.product] < ranks[b.product];
+    }
+  };
+  Better better() const { return {ranks_}; }
+  std::vector<Hit>::iterator middle() {
+    return hits_.begin() + static_cast<std::ptrdiff_t>(std::min(most_, hits_.size()));
+  }
+
+  std::size_t most_;
+  const std::vector<std::uint32_t>& ranks_;
+  std::vector<Hit> hits_;
+  float least_ = std::numeric_limits<float>::denorm_min();  // what a hit needs at least
+};
 
 }  // namespace
 
@@ -69,6 +113,17 @@ void SearchIndex::prepare() {
   codes_.resize(lengths_.size());
   std::transform(lengths_.begin(), lengths_.end(), codes_.begin(), encode_length);
   all_ = statistics(lengths_.size());
+  scores_.resize(documents_.size());
+  for (const auto& [text, span] : terms_) {
+    const float weight = all_.idf(span.count);
+    for (std::uint32_t i = span.first; i < span.first + span.count; ++i)
+      scores_[i] = term_score(weight, frequencies_[i], all_.inverse[codes_[documents_[i]]]);
+  }
+}
+
+float SearchIndex::Statistics::idf(std::size_t matching) const {
+  const auto count = static_cast<double>(matching);
+  return static_cast<float>(std::log(1 + (documents - count + 0.5) / (count + 0.5)));
 }
 
 SearchIndex::Statistics SearchIndex::statistics(std::size_t documents) const {
@@ -87,70 +142,85 @@ SearchIndex::Statistics SearchIndex::statistics(std::size_t documents) const {
   return out;
 }
 
-Result<std::vector<Hit>> SearchIndex::search(const Query& query,
-                                             const std::vector<std::uint32_t>& ranks) const {
-  std::vector<std::pair<const std::string*, int>> clauses;  // distinct terms with their counts
-  for (const std::string& term : query.terms) {
-    const auto same = std::find_if(clauses.begin(), clauses.end(),
-                                   [&](const auto& clause) { return *clause.first == term; });
-    if (same != clauses.end()) {
-      ++same->second;
-    } else if (clauses.size() <= kMostTerms) {
-      clauses.emplace_back(&term, 1);
+Result<std::vector<SearchIndex::Clause>> SearchIndex::clauses(const std::vector<std::string>& terms) const {
+  const Error too_many{ErrorCode::kInvalidArgument,
+                       "a query has at most 1024 distinct terms, this one has more", "", "shorten it"};
+  std::vector<std::pair<std::string_view, int>> distinct(terms.size());
+  std::transform(terms.begin(), terms.end(), distinct.begin(),
+                 [](const std::string& term) { return std::pair(std::string_view(term), 1); });
+  std::sort(distinct.begin(), distinct.end());
+  std::size_t size = 0;
+  for (const auto& [term, count] : distinct) {
+    if (size > 0 && distinct[size - 1].first == term) {
+      ++distinct[size - 1].second;
+    } else {
+      distinct[size++] = {term, count};
     }
   }
-  if (clauses.size() > kMostTerms) {
-    return Error{ErrorCode::kInvalidArgument, "a query has at most 1024 distinct terms, this one has more",
-                 "", "shorten it"};
+  if (size > kMostTerms) return too_many;
+  std::vector<Clause> out;
+  out.reserve(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (const auto found = terms_.find(distinct[i].first); found != terms_.end())
+      out.push_back({found->second, distinct[i].second});
   }
+  return out;
+}
+
+// Adds one term's scores to the documents' sums. The few float scores of a document add up without
+// rounding in double, so the order of the terms does not matter.
+void SearchIndex::add_scores(const Clause& clause, std::size_t documents, const Statistics& stats,
+                             std::vector<double>& sums, std::vector<std::uint32_t>* touched) const {
+  const std::uint32_t* posting = documents_.data() + clause.span.first;
+  const std::uint32_t* end = posting + clause.span.count;
+  const float* score = scores_.data() + clause.span.first;
+  const std::uint16_t* frequency = frequencies_.data() + clause.span.first;
+  const auto add = [&](float value) {
+    double& sum = sums[*posting];
+    if (touched != nullptr && sum == 0.0) touched->push_back(*posting);
+    sum += static_cast<double>(value);
+  };
+  if (&stats == &all_ && clause.count == 1) {
+    for (; posting != end; ++posting, ++score) add(*score);
+    return;
+  }
+  if (documents < size()) end = std::lower_bound(posting, end, static_cast<std::uint32_t>(documents));
+  const float weight = static_cast<float>(clause.count) * stats.idf(static_cast<std::size_t>(end - posting));
+  for (; posting != end; ++posting, ++frequency)
+    add(term_score(weight, *frequency, stats.inverse[codes_[*posting]]));
+}
+
+Result<std::vector<Hit>> SearchIndex::search(const Query& query,
+                                             const std::vector<std::uint32_t>& ranks) const {
+  const Result<std::vector<Clause>> known = clauses(query.terms);
+  if (!known) return known.error();
   const std::size_t documents = std::min(query.documents, size());
   const Statistics part = documents == size() ? Statistics{} : statistics(documents);
   const Statistics& stats = documents == size() ? all_ : part;
+  std::size_t postings = 0;
+  for (const Clause& clause : *known) postings += clause.span.count;
 
-  // Sums stay in one array per thread; touched cells are cleared on the way out.
+  // Sums stay in one array per thread, zero between searches. A query that meets most documents goes
+  // through all of them at the end, another one through those that it met.
   thread_local std::vector<double> sums;
   thread_local std::vector<std::uint32_t> touched;
   if (sums.size() < documents) sums.resize(documents, 0.0);
   touched.clear();
-  for (const auto& [term, count] : clauses) {
-    const auto found = terms_.find(*term);
-    if (found == terms_.end()) continue;
-    const std::uint32_t* posting = documents_.data() + found->second.first;
-    const std::uint32_t* end = posting + found->second.count;
-    if (documents < size()) end = std::lower_bound(posting, end, static_cast<std::uint32_t>(documents));
-    const auto matching = static_cast<double>(end - posting);
-    const auto idf = static_cast<float>(std::log(1 + (stats.documents - matching + 0.5) / (matching + 0.5)));
-    const float weight = static_cast<float>(count) * idf;
-    const std::uint16_t* frequency = frequencies_.data() + found->second.first;
-    for (; posting != end; ++posting, ++frequency) {
-      const float inverse = stats.inverse[codes_[*posting]];
-      const float score = weight - weight / (1.0F + static_cast<float>(*frequency) * inverse);
-      double& sum = sums[*posting];
-      if (sum == 0.0) touched.push_back(*posting);
-      sum += static_cast<double>(score);
-    }
-  }
+  const bool dense = postings > documents / 4;
+  for (const Clause& clause : *known) add_scores(clause, documents, stats, sums, dense ? nullptr : &touched);
 
-  const auto better = [&ranks](const Hit& a, const Hit& b) {
-    return a.score != b.score ? a.score > b.score : ranks[a.product] < ranks[b.product];
-  };
-  // The best so far as a heap with the worst of them on top.
-  std::vector<Hit> hits;
-  hits.reserve(std::min(query.most, touched.size()));
-  for (const std::uint32_t document : touched) {
-    const Hit hit{document, static_cast<float>(sums[document])};
-    sums[document] = 0.0;
-    if (hits.size() < query.most) {
-      hits.push_back(hit);
-      std::push_heap(hits.begin(), hits.end(), better);
-    } else if (!hits.empty() && better(hit, hits.front())) {
-      std::pop_heap(hits.begin(), hits.end(), better);
-      hits.back() = hit;
-      std::push_heap(hits.begin(), hits.end(), better);
+  BestHits best(query.most, ranks);
+  if (dense) {
+    for (std::size_t document = 0; document < documents; ++document)
+      best.offer(static_cast<std::uint32_t>(document), static_cast<float>(sums[document]));
+    std::fill_n(sums.begin(), documents, 0.0);
+  } else {
+    for (const std::uint32_t document : touched) {
+      best.offer(document, static_cast<float>(sums[document]));
+      sums[document] = 0.0;
     }
   }
-  std::sort(hits.begin(), hits.end(), better);
-  return hits;
+  return std::move(best).sorted();
 }
 
 std::string SearchIndex::serialize() const {

@@ -63,16 +63,25 @@ class SearchIndex {
     std::uint32_t first = 0;
     std::uint32_t count = 0;
   };
+  struct Clause {  // a distinct term of a query that the index knows
+    Span span;
+    int count = 0;
+  };
   struct Statistics {  // of the first documents
     double documents = 0;
     std::array<float, 256> inverse{};
+    float idf(std::size_t matching) const;  // of a term that so many documents have
   };
   Statistics statistics(std::size_t documents) const;
   void prepare();
+  Result<std::vector<Clause>> clauses(const std::vector<std::string>& terms) const;
+  void add_scores(const Clause& clause, std::size_t documents, const Statistics& stats,
+                  std::vector<double>& sums, std::vector<std::uint32_t>* touched) const;
 
   std::unordered_map<std::string, Span, ContainerHash, std::equal_to<>> terms_;
   std::vector<std::uint32_t> documents_;  // of all postings, term by term, ascending within one
   std::vector<std::uint16_t> frequencies_;
+  std::vector<float> scores_;           // of each posting, for a term that the query has once
   std::vector<std::uint32_t> lengths_;  // tokens of each document
   std::vector<std::uint8_t> codes_;     // the same, encoded
   Statistics all_;
