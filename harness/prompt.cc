@@ -216,12 +216,29 @@ const PromptProfile& prompt_profile(std::string_view environment) {
   return general;
 }
 
+std::string shown_observation(const std::string& observation, const std::string& task) {
+  static constexpr std::string_view kBetween = " [SEP] ";
+  const std::string marked = std::string(kBetween) + task + std::string(kBetween);
+  const std::size_t found = observation.find(marked);
+  if (task.empty() || found == std::string::npos) return observation;
+  std::string shown = "'";
+  std::string_view rest = std::string_view(observation).substr(found + marked.size());
+  for (;;) {
+    const std::size_t end = rest.find(kBetween);
+    shown += rest.substr(0, end);
+    shown += '\'';
+    if (end == std::string_view::npos) return shown;
+    shown += std::string(kBetween) + "'";
+    rest.remove_prefix(end + kBetween.size());
+  }
+}
+
 PromptMaterial prompt_material(const Turn& turn, const PromptStyle& style) {
   PromptMaterial material;
   const Details details = turn.environment.details();
   material.task = text_detail(details, "goal");
   if (material.task.empty()) material.task = text_detail(details, "instruction_text");
-  material.observation = turn.now.observation;
+  material.observation = shown_observation(turn.now.observation, material.task);
   material.actions = shop_actions(details);
   if (material.actions.empty()) {
     for (const std::string& action : turn.now.admissible) {
@@ -230,7 +247,7 @@ PromptMaterial prompt_material(const Turn& turn, const PromptStyle& style) {
     }
   }
   for (const StepRecord& step : turn.history)
-    material.history.emplace_back(step.before.observation, step.action);
+    material.history.emplace_back(shown_observation(step.before.observation, material.task), step.action);
   return material;
 }
 

@@ -57,6 +57,10 @@ struct PromptProfile {
 // By registered name; unknown environments get a general one.
 const PromptProfile& prompt_profile(std::string_view environment);
 
+// What a prompt shows of an observation: a shop page in plain text (" [SEP] " between its pieces) without the
+// part that repeats the task, each piece in quotes; every other observation as it is.
+std::string shown_observation(const std::string& observation, const std::string& task);
+
 // The material of this turn: task sentence and action forms come from the environment's details.
 PromptMaterial prompt_material(const Turn& turn, const PromptStyle& style);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "envs/webshop/bytes.h"
 
@@ -24,35 +25,32 @@ class BestHits {
 
   void offer(std::uint32_t document, float score) {
     if (score < least_) return;
-    hits_.push_back({document, score});
+    hits_.push_back({std::uint64_t{std::bit_cast<std::uint32_t>(score)} << 32 | ~ranks_[document], document});
     if (hits_.size() < 2 * most_) return;
-    std::nth_element(hits_.begin(), middle(), hits_.end(), better());
+    std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(most_ - 1), hits_.end());
     hits_.resize(most_);
-    least_ = std::min_element(hits_.begin(), hits_.end(), [](const Hit& a, const Hit& b) {
-               return a.score < b.score;
-             })->score;
+    least_ = hits_.back().score();
   }
-  std::vector<Hit> sorted() && {
-    std::partial_sort(hits_.begin(), middle(), hits_.end(), better());
+  std::vector<Hit> sorted() {
+    std::sort(hits_.begin(), hits_.end());
     hits_.resize(std::min(most_, hits_.size()));
-    return std::move(hits_);
+    std::vector<Hit> out;
+    out.reserve(hits_.size());
+    for (const Candidate& hit : hits_) out.push_back({hit.document, hit.score()});
+    return out;
   }
 
  private:
-  struct Better {
-    const std::vector<std::uint32_t>& ranks;
-    bool operator()(const Hit& a, const Hit& b) const {
-      return a.score != b.score ? a.score > b.score : ranks[a.product] < ranks[b.product];
-    }
+  // Positive floats are ordered like their bits; below them stands the rank, smaller first.
+  struct Candidate {
+    std::uint64_t key;
+    std::uint32_t document;
+    float score() const { return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)); }
+    bool operator<(const Candidate& other) const { return key > other.key; }
   };
-  Better better() const { return {ranks_}; }
-  std::vector<Hit>::iterator middle() {
-    return hits_.begin() + static_cast<std::ptrdiff_t>(std::min(most_, hits_.size()));
-  }
-
   std::size_t most_;
   const std::vector<std::uint32_t>& ranks_;
-  std::vector<Hit> hits_;
+  std::vector<Candidate> hits_;
   float least_ = std::numeric_limits<float>::denorm_min();  // what a hit needs at least
 };
 
@@ -143,27 +141,27 @@ SearchIndex::Statistics SearchIndex::statistics(std::size_t documents) const {
 }
 
 Result<std::vector<SearchIndex::Clause>> SearchIndex::clauses(const std::vector<std::string>& terms) const {
-  const Error too_many{ErrorCode::kInvalidArgument,
-                       "a query has at most 1024 distinct terms, this one has more", "", "shorten it"};
-  std::vector<std::pair<std::string_view, int>> distinct(terms.size());
-  std::transform(terms.begin(), terms.end(), distinct.begin(),
-                 [](const std::string& term) { return std::pair(std::string_view(term), 1); });
-  std::sort(distinct.begin(), distinct.end());
+  if (terms.size() > kMostTerms &&
+      std::set<std::string_view>(terms.begin(), terms.end()).size() > kMostTerms) {
+    return Error{ErrorCode::kInvalidArgument, "a query has at most 1024 distinct terms, this one has more",
+                 "", "shorten it"};
+  }
+  std::vector<Clause> out;
+  out.reserve(terms.size());
+  for (const std::string& term : terms) {
+    if (const auto found = terms_.find(term); found != terms_.end()) out.push_back({found->second, 1});
+  }
+  std::sort(out.begin(), out.end(),
+            [](const Clause& a, const Clause& b) { return a.span.first < b.span.first; });
   std::size_t size = 0;
-  for (const auto& [term, count] : distinct) {
-    if (size > 0 && distinct[size - 1].first == term) {
-      ++distinct[size - 1].second;
+  for (const Clause& clause : out) {
+    if (size > 0 && out[size - 1].span.first == clause.span.first) {
+      ++out[size - 1].count;
     } else {
-      distinct[size++] = {term, count};
+      out[size++] = clause;
     }
   }
-  if (size > kMostTerms) return too_many;
-  std::vector<Clause> out;
-  out.reserve(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    if (const auto found = terms_.find(distinct[i].first); found != terms_.end())
-      out.push_back({found->second, distinct[i].second});
-  }
+  out.resize(size);
   return out;
 }
 
@@ -220,7 +218,7 @@ Result<std::vector<Hit>> SearchIndex::search(const Query& query,
       sums[document] = 0.0;
     }
   }
-  return std::move(best).sorted();
+  return best.sorted();
 }
 
 std::string SearchIndex::serialize() const {

@@ -10,6 +10,7 @@
 #include "envs/webshop/bytes.h"
 #include "envs/webshop/catalogue_file.h"
 #include "envs/webshop/planner.h"
+#include "envs/webshop/recent_cache.h"
 #include "envs/webshop/sample_shop.h"
 #include "envs/webshop/webshop_settings.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::uint32_t kVersion = 1;  // raise it when any output byte can change
 constexpr std::size_t kPageSize = 10, kMostHits = 50;
+constexpr std::size_t kLongestKept = 500;  // bytes of a query whose ranking is kept for others
 constexpr double kPerfect = 10;  // reward of a perfect purchase in the verl scheme
 
 // What all episodes of one factory share.
@@ -26,7 +28,11 @@ struct Shop {
   std::shared_ptr<const Catalogue> catalogue;
   std::shared_ptr<const GoalTable> goals;
   Hash128 digest;
+  // Some megabytes at most.
+  mutable RecentCache<std::string, std::vector<std::uint32_t>> rankings{8192};
+  mutable RecentCache<std::uint64_t, ItemFacts> facts{4096};
 };
+using Ranking = RecentCache<std::string, std::vector<std::uint32_t>>::Answer;
 
 // Facts that can change the future. A generator is its seed and how far it was read.
 struct State {
@@ -57,6 +63,8 @@ std::optional<Action> parse_action(std::string_view text) {
                                   : Verb::kOther,
                 python_lower(line.substr(open + 1, close - open - 1))};
 }
+
+std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
 void pack(ByteWriter& out, const Session& session) {
   out.text(session.name).number(session.goal).number(static_cast<std::uint64_t>(session.kind));
@@ -115,6 +123,7 @@ class WebShopEnv final : public Environment {
   Status reset(const Task& task) override {
     State state;
     state.rng_seed = shop_->rules.rng_seed.value_or(static_cast<std::int64_t>(task.seed));
+    state.rng_words = shop_->rules.rng_skip;
     if (Status s = start(task, state); !s) return s;
     task_ = task;
     state_ = std::move(state);
@@ -260,7 +269,10 @@ class WebShopEnv final : public Environment {
     details["goal_id"] = json_quote("goal/" + std::to_string(session.goal));
     details["instruction_text"] = json_quote(goal_.instruction);
     details["page"] = json_quote(page_kind_name(session.kind));
+    if (state_.rng_words > 0) details["rng_words"] = std::to_string(state_.rng_words);
     if (bought) details["reward_info"] = to_json(reward_info(session));
+    if (state_.finished)
+      details["after_reset"] = json_quote(next_session()->observe().observation.text);
     return details;
   }
 
@@ -401,30 +413,33 @@ class WebShopEnv final : public Environment {
   bool show_results(const std::string& keywords, std::int64_t page) {
     const GoalTable& goals = *shop_->goals;
     const std::vector<Product>& products = shop_->catalogue->products();
-    const std::vector<std::string_view> words = split(keywords, ' ');
-    std::vector<std::uint32_t> found;
-    if (words[0] == "<r>") {
+    const std::string_view first = first_word(keywords);
+    std::vector<std::uint32_t> special;
+    Ranking ranked;
+    if (first == "<r>") {
       if (goals.products() < kMostHits) return false;
       PythonRandom random = generator(state_);
       for (const std::size_t i : random.sample(goals.products(), kMostHits))
-        found.push_back(static_cast<std::uint32_t>(i));
+        special.push_back(static_cast<std::uint32_t>(i));
       state_.rng_words = random.words_given();
-    } else if (words[0] == "<a>") {
+    } else if (first == "<a>") {
       return false;
-    } else if (words[0] == "<c>") {
-      if (words.size() < 2) return false;
-      const std::string_view category = python_strip(words[1]);
+    } else if (first == "<c>") {
+      if (first.size() == keywords.size()) return false;
+      const std::string_view category =
+          python_strip(first_word(std::string_view(keywords).substr(first.size() + 1)));
       for (std::uint32_t i = 0; i < goals.products(); ++i) {
-        if (products[i].category == category) found.push_back(i);
+        if (products[i].category == category) special.push_back(i);
       }
-    } else if (words[0] == "<q>") {
+    } else if (first == "<q>") {
       const std::string_view query = python_strip(std::string_view(keywords).substr(3));
       for (std::uint32_t i = 0; i < goals.products(); ++i) {
-        if (products[i].query == query) found.push_back(i);
+        if (products[i].query == query) special.push_back(i);
       }
-    } else if (!rank(keywords, found)) {
+    } else if (ranked = rank(keywords); !ranked) {
       return false;
     }
+    const std::vector<std::uint32_t>& found = ranked ? *ranked : special;
     Session& session = state_.session;
     session.kind = PageKind::kResults;
     session.keywords = keywords;
@@ -433,27 +448,26 @@ class WebShopEnv final : public Environment {
     session.options.clear();
     session.hits = found.size();
     session.listed.clear();
-    const std::size_t first = page < 1 ? found.size() : static_cast<std::size_t>(page - 1) * kPageSize;
-    for (std::size_t i = first; i < std::min(first + kPageSize, found.size()); ++i)
+    const std::size_t begin = page < 1 ? found.size() : static_cast<std::size_t>(page - 1) * kPageSize;
+    for (std::size_t i = begin; i < std::min(begin + kPageSize, found.size()); ++i)
       session.listed.push_back(found[i]);
     return true;
   }
 
-  // Best products first. The last query's answer is kept: paging asks for it again.
-  bool rank(const std::string& keywords, std::vector<std::uint32_t>& found) const {
+  // Best products first; nullptr where the original raises.
+  Ranking rank(const std::string& keywords) const {
+    if (Ranking known = shop_->rankings.find(keywords)) return known;
     const GoalTable& goals = *shop_->goals;
-    if (ranked_query_ != keywords || ranked_.empty()) {
-      const Result<std::vector<Hit>> hits = shop_->catalogue->index().search(
-          {analyze(keywords), kMostHits, goals.indexed()}, shop_->catalogue->asin_ranks());
-      if (!hits) return false;
-      ranked_query_ = keywords;
-      ranked_.clear();
-      for (const Hit& hit : *hits) {
-        if (hit.product < goals.products()) ranked_.push_back(hit.product);
-      }
+    const Result<std::vector<Hit>> hits = shop_->catalogue->index().search(
+        {analyze(keywords), kMostHits, goals.indexed()}, shop_->catalogue->asin_ranks());
+    if (!hits) return nullptr;
+    std::vector<std::uint32_t> found;
+    found.reserve(hits->size());
+    for (const Hit& hit : *hits) {
+      if (hit.product < goals.products()) found.push_back(hit.product);
     }
-    found = ranked_;
-    return true;
+    if (keywords.size() > kLongestKept) return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
+    return shop_->rankings.keep(keywords, std::move(found));
   }
 
   bool search(const std::string& argument) { return show_results(argument, 1); }
@@ -569,7 +583,7 @@ class WebShopEnv final : public Environment {
   static bool can_search(const std::string& words) {
     const std::optional<Action> action = parse_action("search[" + words + "]");
     return action && action->verb == Verb::kSearch &&
-           split(action->argument, ' ')[0].find('<') == std::string_view::npos;
+           first_word(action->argument).find('<') == std::string_view::npos;
   }
   bool leads_somewhere(const Page& page, std::string_view text) const {
     return find_clickable(page, text).kind != Target::Kind::kProduct || product_of_link(text).has_value();
@@ -578,15 +592,17 @@ class WebShopEnv final : public Environment {
   // Place of a product in the answer to a query, if it is there.
   std::optional<std::size_t> rank_of(const std::string& keywords, std::uint32_t product) const {
     std::vector<std::uint32_t> found;
-    const std::string_view first = split(keywords, ' ')[0];
+    const std::string_view first = first_word(keywords);
     if (first == "<q>") {
       const std::vector<Product>& products = shop_->catalogue->products();
       const std::string_view query = python_strip(std::string_view(keywords).substr(3));
       for (std::uint32_t i = 0; i < shop_->goals->products(); ++i) {
         if (products[i].query == query) found.push_back(i);
       }
-    } else if (first == "<r>" || first == "<c>" || first == "<a>" || !rank(keywords, found)) {
+    } else if (first == "<r>" || first == "<c>" || first == "<a>") {
       return std::nullopt;
+    } else if (const Ranking ranked = rank(keywords)) {
+      found = *ranked;
     }
     const auto at = std::find(found.begin(), found.end(), product);
     return at == found.end() ? std::nullopt : std::optional(static_cast<std::size_t>(at - found.begin()));
@@ -612,8 +628,10 @@ class WebShopEnv final : public Environment {
   }
 
   const ItemFacts& facts(std::uint32_t product) const {
-    if (!facts_ || facts_->product != product)
-      facts_ = study_item(*shop_->goals, goal_, product, shop_->rules.fuzzy);
+    if (facts_ && facts_->product == product) return *facts_;
+    const std::uint64_t key = std::uint64_t{shown().goal} << 32 | product;
+    facts_ = shop_->facts.find(key);
+    if (!facts_) facts_ = shop_->facts.keep(key, study_item(*shop_->goals, goal_, product, shop_->rules.fuzzy));
     return *facts_;
   }
   static std::string reward_class(double reward) {
@@ -647,9 +665,7 @@ class WebShopEnv final : public Environment {
   Goal goal_;
   std::uint32_t goal_number_ = 0;
   mutable std::optional<BestPurchase> plan_;
-  mutable std::optional<ItemFacts> facts_;
-  mutable std::string ranked_query_;
-  mutable std::vector<std::uint32_t> ranked_;
+  mutable std::shared_ptr<const ItemFacts> facts_;
 };
 
 class WebShopFactory final : public EnvFactory {

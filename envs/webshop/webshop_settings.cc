@@ -18,6 +18,7 @@ const std::vector<OptionSpec>& option_specs() {
       {"num_products", "all", "records of the product file that count", {}},
       {"show_attrs", "false", "item pages have an Attributes page", {}},
       {"rng_seed", "", "seed of random sessions and <r> searches; default: the task's seed", {}},
+      {"rng_skip", "0", "numbers of that generator that are gone before the episode starts", {}},
       {"mode", "text_rich", "how pages are shown", {"text", "text_rich", "html", "url"}},
       {"scheme", "raw", "reward: raw, or verl (10 for a perfect purchase, else 0)", {"raw", "verl"}},
       {"quirks",
@@ -80,6 +81,9 @@ Result<Rules> parse_rules(const Settings& settings) {
     if (!rng) return rng.error();
     rules.rng_seed = *rng;
   }
+  const Result<std::int64_t> skip = options.integer("rng_skip", 0, 1'000'000'000);
+  if (!skip) return skip.error();
+  rules.rng_skip = static_cast<std::uint64_t>(*skip);
   const std::string& records = options.text("num_products");
   if (records != "all" && records != "null" && records != "None") {
     const Result<std::int64_t> count = options.integer("num_products", 1, kAnySeed);

@@ -23,6 +23,7 @@ struct Rules {
   Mode mode = Mode::kTextRich;
   AfterDone after_done = AfterDone::kStop;
   std::optional<std::int64_t> rng_seed;  // of the episode's generator; default: the task's seed
+  std::uint64_t rng_skip = 0;            // 32-bit words of it that are gone, as where others share a stream
   Fuzzy fuzzy = Fuzzy::kDifflib;
   Noise noise;
 };

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "envs/webshop/analyzer.h"
 #include "envs/webshop/unicode.h"
+#include "tests/support/fuzz.h"
 #include "tests/unit/webshop/golden.h"
 
 namespace lodestep::webshop {
@@ -83,6 +84,28 @@ TEST_CASE("sequences that the table of characters does not show") {
   CHECK(words("\U0001f1e9\U0001f1ea\U0001f1eb\U0001f1f7") == "\U0001f1e9\U0001f1ea \U0001f1eb\U0001f1f7");
   CHECK(words("\u05d0\u05d1' \u05d0\"\u05d1 x\"y") == "\u05d0\u05d1' \u05d0\"\u05d1 x y");
   CHECK(words(std::string(300, 'w')) == std::string(255, 'w') + " " + std::string(45, 'w'));
+}
+
+TEST_CASE("plain words take a short way to the tokens of the scanner", "[fuzz]") {
+  PythonRandom dice(5);
+  static constexpr std::string_view kSigns = "aB9'.:,;_-/&\"(#* \t";
+  const std::u32string others = U"\u00e9\u2019\u0301\u2605\u6c34\u30ab\ufe0f\u20e3\u200d\U0001f44d\u05d0";
+  for (int round = 0; round < test::fuzz_rounds(5000); ++round) {
+    std::string text;
+    for (std::uint64_t i = 0, n = dice.below(round % 50 == 0 ? 600 : 14); i < n; ++i) {
+      if (dice.below(12) == 0) {
+        append_utf8(text, others[dice.below(others.size())]);
+      } else {
+        text += kSigns[dice.below(round % 3 == 0 ? 3 : kSigns.size())];
+      }
+    }
+    std::vector<std::string> expected;
+    for (const std::u32string& token : tokenize(to_points(text))) {
+      for (std::string& term : analyze(encode_utf8(token))) expected.push_back(std::move(term));
+    }
+    INFO(text);
+    REQUIRE(analyze(text) == expected);
+  }
 }
 
 TEST_CASE("any bytes are analyzed without harm") {

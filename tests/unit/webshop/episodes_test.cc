@@ -81,6 +81,8 @@ TEST_CASE("golden episodes: text, text_rich, URL, available actions, rewards, an
         CHECK(result.done() == step["done"].GetBool());
         CHECK(result.action_valid == step["r"].IsDouble());
         CHECK(env->details().at("available_actions") == available(step));
+        if (step.HasMember("after_reset"))
+          CHECK(env->details().at("after_reset") == json_quote(text_of(step["after_reset"][kFields[m]])));
       }
     }
   });
