@@ -218,7 +218,7 @@ const PromptProfile& prompt_profile(std::string_view environment) {
 
 std::string shown_observation(const std::string& observation, const std::string& task) {
   static constexpr std::string_view kBetween = " [SEP] ";
-  const std::string marked = std::string(kBetween) + task + std::string(kBetween);
+  const std::string marked = std::string(kBetween) + std::string(trim(task)) + std::string(kBetween);
   const std::size_t found = observation.find(marked);
   if (task.empty() || found == std::string::npos) return observation;
   std::string shown = "'";

@@ -18,7 +18,7 @@ THINGS = "mug shirt lamp table blanket serum charger headphones tea bar stool or
 PLACES = "home office kitchen garden travel camping school winter summer family guests beginners".split()
 ATTRIBUTES = ("leak proof,machine wash,easy clean,long lasting,high quality,non slip,heavy duty,gluten free,cruelty free,fast charging,"
               "slim fit,solid wood,water resistant,easy assembly,noise cancelling,dishwasher safe,memory foam,sugar free").split(",")
-COLORS = "black white navy olive teal charcoal ivory coral purple mustard".split()
+COLORS = "black white navy olive teal charcoal ivory coral purple standard".split()  # nobody can win "standard": it holds "tan"
 SIZES = ["small", "medium", "large", "x-large", "12 ounce", "24 x 36 inch", "9.5", "2 pack"]
 FILLER = [w + s for w in ("mar", "ten", "lo", "vi", "sor", "pla", "dre", "kin", "ufa", "gre", "bo", "chi") for s in ("", "na", "ter", "mon", "lis", "do", "vel", "ron")]
 

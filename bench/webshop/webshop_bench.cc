@@ -1,5 +1,6 @@
 // WebShop's speed and memory on one core, in processor time.
-//   bench_webshop [catalogue.db [steps|sessions|search]]      without a catalogue (or -): our own generated shop
+//   bench_webshop [catalogue.db [steps|sessions|search]]      without a catalogue (or -): our own generated
+//   shop
 // Inputs: text_rich pages, 15-step walks over 200 goals; 100,000 made-up products for the search. Expected
 // output: one line a figure; all step figures count the same walks, so their mix is stated.
 #include <time.h>
@@ -77,8 +78,9 @@ void bench_steps(const EnvFactory& factory) {
     std::size_t members;  // of a group: they ask alike; each group has a query of its own
     bool keys;
   };
-  for (const Run& run : {Run{"steps, every query new", 1, false}, Run{"steps, groups of 8 that ask alike", 8, false},
-                         Run{"steps with keys and hash, groups of 8", 8, true}}) {
+  for (const Run& run :
+       {Run{"steps, every query new", 1, false}, Run{"steps, groups of 8 that ask alike", 8, false},
+        Run{"steps with keys and hash, groups of 8", 8, true}}) {
     std::size_t done = 0, bytes = 0, group = 0;
     std::string query;
     const double start = now();

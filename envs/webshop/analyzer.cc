@@ -421,7 +421,8 @@ bool add_plain_words(std::string_view piece, std::vector<std::string>& terms) {
     const Ascii here = ascii_kind(piece[i]);
     if (here == Ascii::kNotAscii || piece[i] == '_') return false;
     if (here != Ascii::kJoins || i == 0 || i + 1 == piece.size()) continue;
-    if (ascii_kind(piece[i - 1]) != Ascii::kSplits && ascii_kind(piece[i + 1]) != Ascii::kSplits) return false;
+    if (ascii_kind(piece[i - 1]) != Ascii::kSplits && ascii_kind(piece[i + 1]) != Ascii::kSplits)
+      return false;
   }
   if (piece.size() >= kLongest) return false;
   for (std::size_t at = 0; at < piece.size();) {

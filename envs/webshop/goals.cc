@@ -205,6 +205,21 @@ std::vector<std::string> GoalTable::nouns(std::string_view title, bool& approxim
   return nouns_by_rule(title);
 }
 
+const std::vector<std::uint32_t>& GoalTable::with_noun(std::string_view noun) const {
+  std::call_once(nouns_known_, [this] {
+    for (std::uint32_t i = 0; i < products(); ++i) {
+      bool approximate = false;
+      for (const std::string& own : nouns(catalogue_->products()[i].title, approximate)) {
+        std::vector<std::uint32_t>& list = with_noun_[own];
+        if (list.empty() || list.back() != i) list.push_back(i);
+      }
+    }
+  });
+  static const std::vector<std::uint32_t> none;
+  const auto found = with_noun_.find(noun);
+  return found == with_noun_.end() ? none : found->second;
+}
+
 const std::vector<std::uint32_t>& GoalTable::split(std::string_view name) const {
   return name == "test" ? test_ : name == "valid" ? valid_ : train_;
 }

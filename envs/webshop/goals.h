@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -67,6 +69,9 @@ class GoalTable {
   // Nouns of a title: the catalogue's table, else the built-in rule (`approximate` is then set).
   std::vector<std::string> nouns(std::string_view title, bool& approximate) const;
 
+  // Products whose title has the noun, ascending. The first call works out all titles.
+  const std::vector<std::uint32_t>& with_noun(std::string_view noun) const;
+
   // Table positions of a split, ascending: "train", "valid" or "test". Goals that share a product or an
   // instruction share a split, so that no content is in two.
   const std::vector<std::uint32_t>& split(std::string_view name) const;
@@ -94,6 +99,9 @@ class GoalTable {
   std::vector<double> cumulative_;     // in session order, with a leading 0
   PythonRandom after_load_;
   std::vector<std::uint32_t> train_, valid_, test_;
+  mutable std::once_flag nouns_known_;
+  mutable std::unordered_map<std::string, std::vector<std::uint32_t>, ContainerHash, std::equal_to<>>
+      with_noun_;
 };
 
 constexpr double kNoLimit = 1000000;  // price_upper of a goal without a price text

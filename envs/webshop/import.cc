@@ -509,7 +509,8 @@ Result<Hash128> read_nouns(const std::string& path, BesideMap& beside, const Pro
       const std::string tag = text_of(token[1]);
       if (tag == "NOUN" || tag == "PROPN") nouns.push_back(python_lower(text_of(token[0])));
     }
-    beside[text_of(*asin)].nouns = std::move(nouns);
+    std::optional<std::vector<std::string>>& known = beside[text_of(*asin)].nouns;
+    if (!known) known = std::move(nouns);  // of products with one id the first one is kept, so of lines too
   }
   if (!source.status().ok()) return source.status().error();
   return source.digest();

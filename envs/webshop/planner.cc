@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 namespace lodestep::webshop {
 namespace {
@@ -23,6 +24,18 @@ std::size_t count(const std::vector<bool>& bits) {
 std::vector<bool> united(std::vector<bool> a, const std::vector<bool>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = a[i] || b[i];
   return a;
+}
+
+// Of each product: the share of the goal name's nouns that its title has, as the reward counts it.
+std::vector<double> title_scores(const GoalTable& table, const Goal& goal) {
+  const std::vector<std::string>& nouns = goal.wanted.nouns;
+  if (nouns.empty()) return std::vector<double>(table.products(), 0.2);
+  std::vector<double> scores(table.products(), 0);
+  for (const std::string_view noun : std::set<std::string_view>(nouns.begin(), nouns.end())) {
+    for (const std::uint32_t product : table.with_noun(noun)) ++scores[product];
+  }
+  for (double& score : scores) score /= static_cast<double>(nouns.size());
+  return scores;
 }
 
 // Chooses for one option after another; sets of satisfied goal options are few, so all of them are kept.
@@ -108,12 +121,28 @@ ItemFacts study_item(const GoalTable& table, const Goal& goal, std::uint32_t pro
 BestPurchase best_purchase(const GoalTable& table, const Goal& goal, Fuzzy fuzzy) {
   const ItemFacts own = study_item(table, goal, goal.product, fuzzy);
   BestPurchase best{goal.product, own.best_reward, own.best_choice};
+  if (best.reward >= 1.0) return best;
+  const std::vector<double> scores = title_scores(table, goal);
+  std::unordered_map<std::string_view, std::vector<bool>, ContainerHash> known;  // values seen
   for (std::uint32_t i = 0; i < table.products() && best.reward < 1.0; ++i) {
-    if (i == goal.product || table.price(i) > goal.wanted.price_upper) continue;
+    if (scores[i] == 0.0 || i == goal.product) continue;
     const Product& item = table.catalogue().products()[i];
-    bool approximate = false;
-    const std::vector<std::string> nouns = table.nouns(item.title, approximate);
-    if (type_reward(as_bought(item, nouns), goal.wanted) <= best.reward) continue;
+    // What it earns at most, with all attributes and with every value of every option.
+    ItemFacts most;
+    most.r_type = type_reward(as_bought(item, goal.wanted.nouns), goal.wanted, scores[i]);
+    most.attributes = most.wanted_attributes = goal.wanted.attributes.size();
+    most.wanted_options = goal.wanted.options.size();
+    most.price_ok = table.price(i) <= goal.wanted.price_upper;
+    if (reward_of(most, most.wanted_options) <= best.reward) continue;
+    std::vector<bool> reached(most.wanted_options, false);
+    for (const ProductOption& option : item.options) {
+      for (const std::string& value : option.values) {
+        const auto [at, fresh] = known.try_emplace(value);
+        if (fresh) at->second = matched_options(value, goal.wanted, fuzzy);
+        reached = united(std::move(reached), at->second);
+      }
+    }
+    if (reward_of(most, count(reached)) <= best.reward) continue;
     const ItemFacts facts = study_item(table, goal, i, fuzzy);
     if (facts.best_reward > best.reward) best = {i, facts.best_reward, facts.best_choice};
   }

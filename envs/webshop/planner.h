@@ -42,8 +42,9 @@ struct BestPurchase {
   Items choice;
 };
 
-// The goal's own product where it earns 1, else the best of all products, the goal's own on a tie.
-// Cost: the products that share type with the goal, when its own does not earn 1.
+// The goal's own product where it earns 1, else the best of all products, the goal's own on a tie and then
+// the first. Cost: small where the own product earns 1, else the products that share a noun with it; `goal`
+// has its nouns.
 BestPurchase best_purchase(const GoalTable& table, const Goal& goal, Fuzzy fuzzy);
 
 // Whether `click[value]` reaches this value as an action.

@@ -147,17 +147,16 @@ double noun_overlap(const std::vector<std::string>& bought, const std::vector<st
   return static_cast<double>(shared) / static_cast<double>(wanted.size());
 }
 
+bool queries_agree(const Bought& bought, const Wanted& wanted) { return bought.query == wanted.query; }
+bool categories_agree(const Bought& bought, const Wanted& wanted) {
+  return share_two_categories(bought.product_category, wanted.product_category);
+}
+
 void score_type(const Bought& bought, const Wanted& wanted, RewardInfo& info) {
-  info.query_match = bought.query == wanted.query;
-  info.category_match = share_two_categories(bought.product_category, wanted.product_category);
+  info.query_match = queries_agree(bought, wanted);
+  info.category_match = categories_agree(bought, wanted);
   info.title_score = noun_overlap(*bought.nouns, wanted.nouns);
-  if (info.title_score == 0.0) {
-    info.r_type = 0.0;
-  } else if (info.title_score < 0.1) {
-    info.r_type = 0.1;
-  } else {
-    info.r_type = info.query_match || info.category_match || info.title_score > 0.2 ? 1.0 : 0.5;
-  }
+  info.r_type = type_reward(bought, wanted, info.title_score);
 }
 
 std::size_t count_attributes(const Bought& bought, const Wanted& wanted, Fuzzy fuzzy) {
@@ -190,10 +189,10 @@ std::size_t count_attributes(const Bought& bought, const Wanted& wanted, Fuzzy f
 
 }  // namespace
 
-double type_reward(const Bought& bought, const Wanted& wanted) {
-  RewardInfo info;
-  score_type(bought, wanted, info);
-  return info.r_type;
+double type_reward(const Bought& bought, const Wanted& wanted, double title_score) {
+  if (title_score == 0.0) return 0.0;
+  if (title_score < 0.1) return 0.1;
+  return title_score > 0.2 || queries_agree(bought, wanted) || categories_agree(bought, wanted) ? 1.0 : 0.5;
 }
 
 int token_set_ratio(std::u32string_view bought, std::u32string_view wanted, Fuzzy fuzzy) {

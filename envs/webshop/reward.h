@@ -62,7 +62,8 @@ std::string to_json(const RewardInfo& info);
 Bought as_bought(const Product& product, const std::vector<std::string>& nouns);
 
 // The parts, for tests and for planning.
-double type_reward(const Bought& bought, const Wanted& wanted);  // r_type
+// r_type, given the share of the wanted name's nouns that the bought one has.
+double type_reward(const Bought& bought, const Wanted& wanted, double title_score);
 int token_set_ratio(std::u32string_view bought, std::u32string_view wanted, Fuzzy fuzzy = Fuzzy::kDifflib);
 std::string normalize_color(std::string_view text);
 // Which goal options a chosen value satisfies; bit i = option i.

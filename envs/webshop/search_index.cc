@@ -24,7 +24,7 @@ class BestHits {
   BestHits(std::size_t most, const std::vector<std::uint32_t>& ranks) : most_(most), ranks_(ranks) {}
 
   void offer(std::uint32_t document, float score) {
-    if (score < least_) return;
+    if (score < least_ || most_ == 0) return;
     hits_.push_back({std::uint64_t{std::bit_cast<std::uint32_t>(score)} << 32 | ~ranks_[document], document});
     if (hits_.size() < 2 * most_) return;
     std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(most_ - 1), hits_.end());
@@ -247,6 +247,9 @@ Result<SearchIndex> SearchIndex::deserialize(std::string_view bytes) {
   for (std::uint32_t& length : index.lengths_) length = static_cast<std::uint32_t>(in.number());
   const std::size_t terms = in.count();
   index.terms_.reserve(terms);
+  // A posting takes two bytes at least; what stays unused of this is never touched.
+  index.documents_.reserve(bytes.size() / 2);
+  index.frequencies_.reserve(bytes.size() / 2);
   for (std::size_t t = 0; t < terms && in.ok(); ++t) {
     const std::string text(in.text());
     const Span span{static_cast<std::uint32_t>(index.documents_.size()),

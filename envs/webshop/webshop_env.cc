@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kVersion = 1;  // raise it when any output byte can change
 constexpr std::size_t kPageSize = 10, kMostHits = 50;
 constexpr std::size_t kLongestKept = 500;  // bytes of a query whose ranking is kept for others
-constexpr double kPerfect = 10;  // reward of a perfect purchase in the verl scheme
+constexpr double kPerfect = 10;            // reward of a perfect purchase in the verl scheme
 
 // What all episodes of one factory share.
 struct Shop {
@@ -271,8 +271,7 @@ class WebShopEnv final : public Environment {
     details["page"] = json_quote(page_kind_name(session.kind));
     if (state_.rng_words > 0) details["rng_words"] = std::to_string(state_.rng_words);
     if (bought) details["reward_info"] = to_json(reward_info(session));
-    if (state_.finished)
-      details["after_reset"] = json_quote(next_session()->observe().observation.text);
+    if (state_.finished) details["after_reset"] = json_quote(next_session()->observe().observation.text);
     return details;
   }
 
@@ -466,7 +465,8 @@ class WebShopEnv final : public Environment {
     for (const Hit& hit : *hits) {
       if (hit.product < goals.products()) found.push_back(hit.product);
     }
-    if (keywords.size() > kLongestKept) return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
+    if (keywords.size() > kLongestKept)
+      return std::make_shared<const std::vector<std::uint32_t>>(std::move(found));
     return shop_->rankings.keep(keywords, std::move(found));
   }
 
@@ -631,7 +631,8 @@ class WebShopEnv final : public Environment {
     if (facts_ && facts_->product == product) return *facts_;
     const std::uint64_t key = std::uint64_t{shown().goal} << 32 | product;
     facts_ = shop_->facts.find(key);
-    if (!facts_) facts_ = shop_->facts.keep(key, study_item(*shop_->goals, goal_, product, shop_->rules.fuzzy));
+    if (!facts_)
+      facts_ = shop_->facts.keep(key, study_item(*shop_->goals, goal_, product, shop_->rules.fuzzy));
     return *facts_;
   }
   static std::string reward_class(double reward) {

@@ -140,7 +140,8 @@ def draw_actions(session, dice):
         if kind < 0.2 or not clickables:
             yield f"search[{dice.choice([some(dice, WORDS, 4), '<q> mugs', '<c> garden', '<c> ', 'mug ' + chr(34) + 'red' + chr(34), 'search_results mug', 'item_page mug', ' '])}]"
         elif kind < 0.28:
-            yield dice.choice(["click[nothing]", "search[]", "buy", "Search[mug]", " click[back to search]", "click[search]", "search[a\nb]", "click[x[1]]"])
+            yield dice.choice(["click[nothing]", "search[]", "buy", "Search[mug]", " click[back to search]", "click[search]", "search[a\nb]", "click[x[1]]",
+                               "".join(dice.choices(["search", "click", "[", "]", "mug", " ", "< prev", "\n"], k=dice.randint(2, 8)))])
         elif kind < 0.9:
             forward = [text for text in clickables if text not in ("back to search", "buy now", "next >")]
             yield f"click[{dice.choice(forward or clickables)}]"

@@ -55,7 +55,8 @@ TEST_CASE("golden episodes: text, text_rich, URL, available actions, rewards, an
     const std::size_t seed = id.find("-s") + 2;
     config.Parse(("{\"variant\":\"" + variant + "\",\"seed\":" + id.substr(seed, id.find('-', seed) - seed) +
                   ",\"human_goals\":" + (human ? "true" : "false") +
-                  ",\"show_attrs\":" + (id == "up-s5-human" ? "true" : "false") + ",\"num_products\":" + (id.starts_with("up-") ? "1000" : "null") + "}")
+                  ",\"show_attrs\":" + (id == "up-s5-human" ? "true" : "false") +
+                  ",\"num_products\":" + (id.starts_with("up-") ? "1000" : "null") + "}")
                      .c_str());
     return config;
   };

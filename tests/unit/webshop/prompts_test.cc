@@ -118,9 +118,16 @@ TEST_CASE("golden prompts: both managers, both lanes, and the turns after done")
     rapidjson::Document& lane = conversations[id.substr(0, id.rfind('-'))].emplace_back();
     lane.CopyFrom(line, lane.GetAllocator());
   });
-  const auto& sample = conversations.at("synth_1000-text_rich-h2-p00").front();
-  const PromptTemplate words =
-      words_of(text_of(sample["prompt"]), text_of(sample["turns"][2]["prompt"]));
+  // Any two of them give the words: a first turn, and a later one that was not too long for its own form.
+  std::string first, later;
+  for (const auto& [name, lanes] : conversations) {
+    first = text_of(lanes.front()["prompt"]);
+    for (const auto& turn : lanes.front()["turns"].GetArray()) {
+      if (text_of(turn["prompt"]).find("\nPrior to this step") != std::string::npos)
+        later = text_of(turn["prompt"]);
+    }
+  }
+  const PromptTemplate words = words_of(first, later);
   std::size_t compared = 0;
   for (const auto& [name, goldens] : conversations) {
     std::uint64_t gone = 0;
