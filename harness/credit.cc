@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "canonicalizer/guard.h"
+#include "harness/graph_store.h"
 #include "harness/matchers.h"
 #include "harness/step_matching.h"
 
@@ -115,7 +116,8 @@ std::string settings_json(const CreditRequest& request) {
 
 }  // namespace
 
-Result<CreditBatch> make_batch(const Recording& recording, const std::string& matcher, const Settings& settings) {
+Result<CreditBatch> make_batch(const Recording& recording, const std::string& matcher,
+                               const Settings& settings) {
   Result<std::unique_ptr<canonicalizer::Matcher>> made = matchers().make(matcher, settings);
   if (!made) return made.error();
   std::vector<std::string> groups;
@@ -151,6 +153,7 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
       const bool last = t + 1 == episode.steps.size();
       graph::Step row;
       row.task = tasks.of(hash128(groups[e]));
+      if (static_cast<std::size_t>(row.task) == out.tasks.size()) out.tasks.push_back(episode.task.id);
       row.episode = static_cast<Id>(episode.member);
       row.t = static_cast<std::int32_t>(t);
       row.state = static_cast<Id>(state[view]);
@@ -165,7 +168,8 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
       row.done = last && episode.outcome != Outcome::kRunning;
       row.truncated = last && episode.truncated;
       row.infrastructure_failure = episode.status == EpisodeStatus::kFailed;
-      row.active = episode.status != EpisodeStatus::kFiltered;
+      row.active = episode.status != EpisodeStatus::kFiltered &&
+                   (!episode.branched_from || t >= episode.branched_from->step);
       batch.add(row);
       if (matcher != "exact") batch.exact_state.push_back(exact_states.of(exact_key(views[view])));
       const Situation& next = last ? episode.last : episode.steps[t + 1].before;
@@ -184,21 +188,47 @@ Result<CreditBatch> make_batch(const Recording& recording, const std::string& ma
   return out;
 }
 
+namespace {
+
+// The estimate over the batch's own steps and what a store remembers of its tasks. States go by the matcher's
+// keys.
+Result<graph::Credit> with_memory(const CreditBatch& batch, const graph::Request& asked,
+                                  const CreditRequest& request, std::vector<std::string>& notes) {
+  Result<GraphStore> store = GraphStore::open(request.graph_store);
+  if (!store) return store.error();
+  Interner states;  // numbered as the batch's states are: by first appearance
+  for (const Hash128& key : batch.matching.keys) states.intern(to_hex(key));
+  BatchNames names{batch.tasks, states};
+  graph::Batch own = batch.batch;
+  const Result<Remembered> old = store->recall(own, names, request.half_life);
+  if (!old) return old.error();
+  Result<graph::Credit> credit = graph::estimate(asked, own);
+  if (!credit) return credit;
+  if (Status s = store->remember(names, *credit); !s) return s.error();
+  notes = {to_text(*old), share_of_memory(*credit)};
+  return credit;
+}
+
+}  // namespace
+
 Result<Credited> credit_batch(const CreditBatch& batch, const CreditRequest& given) {
   CreditRequest request = given;
   request.settings = settings_for(batch.env, given);
   const auto start = std::chrono::steady_clock::now();
-  Result<graph::Credit> credit = graph::estimate({.estimator = request.estimator,
-                                                  .preset = request.preset,
-                                                  .settings = request.settings,
-                                                  .matcher = {},
-                                                  .threads = request.threads},
-                                                 batch.batch);
+  const graph::Request asked{.estimator = request.estimator,
+                             .preset = request.preset,
+                             .settings = request.settings,
+                             .matcher = {},
+                             .threads = request.threads};
+  std::vector<std::string> memory;
+  Result<graph::Credit> credit = request.graph_store.empty() ? graph::estimate(asked, batch.batch)
+                                                             : with_memory(batch, asked, request, memory);
   if (!credit) return credit.error();
   Credited out;
   out.credit_seconds = seconds_since(start);
   out.cost = batch.matching.cost;
   out.notes = batch.matching.notes;
+  out.notes.insert(out.notes.end(), memory.begin(), memory.end());
   Estimate& estimate = out.estimate;
   estimate.name = request.estimator + (request.preset.empty() ? "" : "-" + request.preset) +
                   (request.matcher == "exact" ? "" : ":" + request.matcher);

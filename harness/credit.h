@@ -24,6 +24,8 @@ struct CreditRequest {
   std::string matcher = "exact";
   Settings matcher_settings = {};
   int threads = 1;
+  std::string graph_store = {};  // graphgpo: file that remembers each task's graph (graph_store.h); empty: none
+  double half_life = 0;
 };
 
 struct Credited {
@@ -39,6 +41,7 @@ struct Credited {
 struct CreditBatch {
   graph::Batch batch;
   double match_seconds = 0;          // of the processor, for the matcher alone
+  std::vector<std::string> tasks;    // name of each task number
   std::string env;     // whose steps they are; decides defaults such as graphgpo's gamma
   canonicalizer::Matching matching;  // one key per recorded situation, episode after episode, the last one included
 };

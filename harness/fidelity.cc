@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "base/hash.h"
@@ -287,19 +288,29 @@ double outcome_cosine(std::span<const Recording> recordings) {
   return length > 0 ? std::sqrt(weight / length) : 0;
 }
 
-Recording first_members(const Recording& recording, std::size_t size, Truth& truth) {
+Recording regrouped(const Recording& recording, std::size_t size, Truth& truth) {
   Recording out;
   out.info = recording.info;
+  std::map<std::size_t, std::size_t> members;  // of each group
+  for (const EpisodeRecord& episode : recording.episodes)
+    members[episode.group] = std::max(members[episode.group], episode.member + 1);
   Truth own;
   own.states = truth.states;
-  std::size_t row = 0;
+  std::size_t row = 0, groups = 0;
+  std::optional<std::pair<std::size_t, std::size_t>> current;  // group and part
   for (const EpisodeRecord& episode : recording.episodes) {
     const std::size_t steps = episode.steps.size();
-    if (episode.member < size) {
+    const std::size_t part = episode.member / size;
+    if ((part + 1) * size <= members[episode.group]) {
+      if (current != std::pair(episode.group, part)) ++groups;
+      current = {episode.group, part};
       out.episodes.push_back(episode);
+      out.episodes.back().group = groups - 1;
+      out.episodes.back().member = episode.member % size;
       const auto take = [&](const std::vector<double>& from, std::vector<double>& to) {
+        if (from.empty()) return;
         const auto begin = from.begin() + static_cast<std::ptrdiff_t>(row);
-        if (!from.empty()) to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(steps));
+        to.insert(to.end(), begin, begin + static_cast<std::ptrdiff_t>(steps));
       };
       take(truth.advantage, own.advantage);
       take(truth.variance, own.variance);

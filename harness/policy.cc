@@ -48,7 +48,8 @@ class ScriptPolicy final : public Policy {
       const std::optional<std::string> task = text_member(*json, "task");
       const auto actions = json->FindMember("actions");
       if (!task || actions == json->MemberEnd() || !actions->value.IsArray()) {
-        return Error{ErrorCode::kBadData, "a script line needs 'task' (text) and 'actions' (array)", where, ""};
+        return Error{ErrorCode::kBadData, "a script line needs 'task' (text) and 'actions' (array)", where,
+                     ""};
       }
       std::vector<std::string> list;
       for (const auto& action : actions->value.GetArray()) {

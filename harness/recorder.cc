@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "harness/branching.h"
+
 namespace lodestep::harness {
 
 struct MemoryRecorder::Impl {
@@ -41,6 +43,7 @@ Recording MemoryRecorder::take() {
   std::sort(episodes.begin(), episodes.end(), [](const EpisodeRecord& a, const EpisodeRecord& b) {
     return a.group != b.group ? a.group < b.group : a.member < b.member;
   });
+  mark_branches(impl_->recording);
   return std::move(impl_->recording);
 }
 

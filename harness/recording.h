@@ -43,6 +43,14 @@ const char* episode_status_name(EpisodeStatus status);  // "finished", "failed",
 // The key of RunInfo that lists the filtered groups, as "3,7".
 inline constexpr const char* kFilteredGroups = "filtered_groups";
 
+// The key of RunInfo that lists reset groups (branching.h).
+inline constexpr const char* kBranches = "branches";
+
+// Where a forked episode comes from: it shares its first `step` steps with that one, and they get no credit.
+struct Origin {
+  std::size_t group = 0, member = 0, step = 0;
+};
+
 struct EpisodeRecord {
   std::size_t group = 0;   // position of the group in the run
   std::size_t member = 0;  // position within the group
@@ -53,6 +61,8 @@ struct EpisodeRecord {
   std::string failure;          // why it failed or was stopped; empty otherwise
   std::vector<StepRecord> steps;
   Situation last;               // reached by the last step
+  std::optional<Origin> branched_from;  // in reset groups
+  std::size_t own_steps() const { return steps.size() - (branched_from ? branched_from->step : 0); }
   double total_reward() const;
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "harness/branching.h"
 #include "harness/internal/json.h"
 #include "harness/internal/sqlite.h"
 #include "harness/recorder.h"
@@ -344,6 +345,7 @@ class Reader {
                             &Reader::load_estimates}) {
       if (Status status = (this->*load)(recording); !status) return status.error();
     }
+    mark_branches(recording);
     return recording;
   }
 

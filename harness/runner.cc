@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -29,6 +30,16 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// Where the members of a reset group start: the parent is played up to there once, and restored from its
+// snapshot.
+struct Fork {
+  Branch branch;
+  const EpisodeRecord* parent = nullptr;
+  std::once_flag once;
+  std::string saved;
+  Status status;
+};
+
 // One run's shared state: work to hand out, what to add up, the first failure.
 class Run {
  public:
@@ -41,12 +52,38 @@ class Run {
   Result<RunTimes> play(const std::set<std::pair<std::size_t, std::size_t>>& done) {
     for (std::size_t group = plan_.first; group < std::min(plan_.last, plan_.tasks.size()); ++group) {
       for (std::size_t member = 0; member < plan_.group_size; ++member) {
-        if (!done.contains({group, member})) work_.emplace_back(group, member);
+        if (!done.contains({group, member})) work_.push_back({group, member, nullptr});
       }
     }
+    return play_all();
+  }
+
+  Result<RunTimes> play(const BranchPlan& plan, const std::set<std::pair<std::size_t, std::size_t>>& done) {
+    std::map<std::pair<std::size_t, std::size_t>, const EpisodeRecord*> parents;
+    for (const EpisodeRecord& episode : plan.recording.episodes)
+      parents[{episode.group, episode.member}] = &episode;
+    for (const Branch& branch : plan.branches) {
+      Fork& fork = forks_.emplace_back();
+      fork.branch = branch;
+      fork.parent = parents.at({branch.parent_group, branch.parent_member});
+      for (std::size_t member = 0; member < plan.suffixes; ++member) {
+        if (!done.contains({branch.group, member})) work_.push_back({branch.group, member, &fork});
+      }
+    }
+    return play_all();
+  }
+
+ private:
+  struct Work {
+    std::size_t group = 0, member = 0;
+    Fork* fork = nullptr;  // none: from the start of the task
+  };
+
+  Result<RunTimes> play_all() {
     const std::size_t wanted = std::max({plan_.threads, policy_.concurrency(), std::size_t{1}});
     std::vector<std::thread> threads;
-    for (std::size_t i = 1; i < std::min(wanted, work_.size()); ++i) threads.emplace_back([this] { worker(); });
+    for (std::size_t i = 1; i < std::min(wanted, work_.size()); ++i)
+      threads.emplace_back([this] { worker(); });
     worker();
     for (std::thread& thread : threads) thread.join();
     if (crash_) std::rethrow_exception(crash_);
@@ -57,12 +94,13 @@ class Run {
     return times_;
   }
 
- private:
   void worker() {
     RunTimes times;
     try {
       for (std::size_t i = next_++; i < work_.size() && !halted_; i = next_++) {
-        if (Status status = play_one(work_[i].first, work_[i].second, times); !status) fail(status);
+        if (Status status = (work_[i].fork ? play_branch(work_[i], times) : play_one(work_[i], times));
+            !status)
+          fail(status);
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -82,8 +120,8 @@ class Run {
     halted_ = true;
   }
 
-  // All members of a group must start in one situation, or comparing them means nothing. The key is asked, not
-  // the hash: each member has chance of its own, which a hash of everything holds.
+  // All members of a group must start in one situation, or comparing them means nothing. The key is asked,
+  // not the hash: each member has chance of its own, which a hash of everything holds.
   Status check_start(std::size_t group, const Situation& start) {
     const std::lock_guard lock(mutex_);
     std::optional<std::string>& known = starts_[group];
@@ -93,19 +131,67 @@ class Run {
                  "task " + plan_.tasks[group], "name a task that fixes its start"};
   }
 
-  Status play_one(std::size_t group, std::size_t member, RunTimes& times) {
-    const Hash128 key = member_key(plan_.seed, plan_.tasks[group], occurrences_[group], member);
+  Status play_one(const Work& work, RunTimes& times) {
+    const Hash128 key =
+        member_key(plan_.seed, plan_.tasks[work.group], occurrences_[work.group], work.member);
     EpisodeRecord record;
-    record.group = group;
-    record.member = member;
-    record.task = {plan_.factory->name(), plan_.tasks[group], key.low >> 1};
+    record.group = work.group;
+    record.member = work.member;
+    record.task = {plan_.factory->name(), plan_.tasks[work.group], key.low >> 1};
     Stopwatch watch;
     Episode episode(plan_.factory->make(), plan_.max_steps);
     if (Status status = episode.reset(record.task); !status) return status;
     times.stepping += watch.lap();
     Situation now = situation_of(episode.environment());
     times.keys += watch.lap();
-    if (Status status = check_start(group, now); !status) return status;
+    if (Status status = check_start(work.group, now); !status) return status;
+    return play_on(episode, std::move(record), std::move(now), key, times);
+  }
+
+  Status play_branch(const Work& work, RunTimes& times) {
+    Fork& fork = *work.fork;
+    const EpisodeRecord& parent = *fork.parent;
+    const std::size_t kept = fork.branch.step;
+    Stopwatch watch;
+    std::call_once(fork.once, [&] { reach(fork); });
+    if (!fork.status.ok()) return fork.status;
+    Episode episode(plan_.factory->make(), plan_.max_steps);
+    if (Status status = episode.load(fork.saved); !status) return status;
+    times.stepping += watch.lap();
+    const Hash128 parents = member_key(plan_.seed, parent.task.id, occurrences_[parent.group], parent.member);
+    EpisodeRecord record;
+    record.group = work.group;
+    record.member = work.member;
+    record.task = parent.task;
+    record.steps.assign(parent.steps.begin(), parent.steps.begin() + static_cast<std::ptrdiff_t>(kept));
+    const Hash128 key = Hasher()
+                            .add_u64(parents.high)
+                            .add_u64(parents.low)
+                            .add("branch")
+                            .add_u64(kept)
+                            .add_u64(work.member)
+                            .finish();
+    return play_on(episode, std::move(record), parent.steps[kept].before, key, times);
+  }
+
+  void reach(Fork& fork) {
+    const EpisodeRecord& parent = *fork.parent;
+    Episode episode(plan_.factory->make(), plan_.max_steps);
+    fork.status = episode.reset(parent.task);
+    if (!fork.status.ok()) return;
+    for (std::size_t t = 0; t < fork.branch.step; ++t) episode.step(parent.steps[t].action);
+    if (episode.environment().true_state_hash() == parent.steps[fork.branch.step].before.state_hash) {
+      fork.saved = episode.save();
+      return;
+    }
+    fork.status = Error{ErrorCode::kBadData, "the recorded actions no longer lead to the recorded state",
+                        "group " + std::to_string(parent.group) + ", member " +
+                            std::to_string(parent.member) + ", step " + std::to_string(fork.branch.step),
+                        "was the recording begun with this data, version and settings?"};
+  }
+
+  Status play_on(Episode& episode, EpisodeRecord record, Situation now, const Hash128& key, RunTimes& times) {
+    Stopwatch watch;
     while (!episode.ended()) {
       if (hooks_.stop && hooks_.stop()) {
         halted_ = true;
@@ -157,7 +243,8 @@ class Run {
   Recorder& recorder_;
   const RunHooks& hooks_;
   std::vector<std::size_t> occurrences_;
-  std::vector<std::pair<std::size_t, std::size_t>> work_;
+  std::vector<Work> work_;
+  std::deque<Fork> forks_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> halted_{false};
   std::mutex mutex_;
@@ -170,7 +257,8 @@ class Run {
 
 }  // namespace
 
-Hash128 member_key(std::uint64_t run_seed, const std::string& task, std::size_t occurrence, std::size_t member) {
+Hash128 member_key(std::uint64_t run_seed, const std::string& task, std::size_t occurrence,
+                   std::size_t member) {
   return Hasher().add_u64(run_seed).add(task).add_u64(occurrence).add_u64(member).finish();
 }
 
@@ -187,13 +275,20 @@ Situation situation_of(const Environment& environment) {
   return out;
 }
 
-Result<RunTimes> run_groups(const RunPlan& plan, const Policy& policy, Recorder& recorder, const RunHooks& hooks,
+Result<RunTimes> run_groups(const RunPlan& plan, const Policy& policy, Recorder& recorder,
+                            const RunHooks& hooks,
                             const std::set<std::pair<std::size_t, std::size_t>>& done) {
   return Run(plan, policy, recorder, hooks).play(done);
 }
 
-Result<std::vector<std::string>> draw_tasks(const EnvFactory& factory, const std::string& split, std::size_t count,
-                                            std::uint64_t seed) {
+Result<RunTimes> run_branches(const RunPlan& plan, const BranchPlan& branches, const Policy& policy,
+                              Recorder& recorder, const RunHooks& hooks,
+                              const std::set<std::pair<std::size_t, std::size_t>>& done) {
+  return Run(plan, policy, recorder, hooks).play(branches, done);
+}
+
+Result<std::vector<std::string>> draw_tasks(const EnvFactory& factory, const std::string& split,
+                                            std::size_t count, std::uint64_t seed) {
   const Result<std::size_t> available = factory.task_count(split);
   if (!available) return available.error();
   if (*available == 0) return Error{ErrorCode::kBadData, "the split has no tasks", split, ""};

@@ -38,17 +38,6 @@ Result<Asked> read_request(const StepCreditRequest& given) {
   return asked;
 }
 
-// How much of the graph rests on earlier batches alone.
-std::string old_share(const graph::Credit& credit) {
-  std::size_t edges = 0, old = 0;
-  for (const graph::TransitionGraph& g : credit.graphs) {
-    edges += g.edges.size();
-    for (const graph::Edge& e : g.edges) old += e.count == 0 ? 1 : 0;
-  }
-  return "graph store: " + std::to_string(old) + " of " + std::to_string(edges) +
-         " edges are known from earlier batches only";
-}
-
 Result<graph::Diagnostics> diagnose_as_asked(const Asked& asked, const StepFile& steps) {
   graph::DiagnosticOptions how;
   how.matcher = asked.request.matcher;
@@ -88,15 +77,18 @@ Result<StepCredit> credit_steps(const StepCreditRequest& request, StepFile& step
   if (!matching) return matching.error();
   out.notes.insert(out.notes.end(), matching->notes.begin(), matching->notes.end());
   asked->request.matcher = matching->matcher;
+  if (const std::optional<std::string> note = compare_hashes(steps)) out.notes.push_back(*note);
   std::optional<GraphStore> store;
+  BatchNames names{{}, steps.states};
+  for (graph::Id task = 0; task < static_cast<graph::Id>(steps.tasks.size()); ++task)
+    names.tasks.push_back(steps.tasks.text(task));
   if (!request.graph_store.empty()) {
     Result<GraphStore> opened = GraphStore::open(request.graph_store);
     if (!opened) return opened.error();
     store.emplace(*std::move(opened));
-    const Result<Remembered> old = store->recall(steps, request.half_life);
+    const Result<Remembered> old = store->recall(steps.batch, names, request.half_life);
     if (!old) return old.error();
-    out.notes.push_back("graph store: " + std::to_string(old->edges) + " edges recalled from " +
-                        std::to_string(old->batches) + " batches, " + std::to_string(old->faded) + " faded");
+    out.notes.push_back(to_text(*old));
   }
   Result<graph::Credit> credit = graph::estimate(asked->request, steps.batch);
   if (!credit) return credit.error();
@@ -106,8 +98,8 @@ Result<StepCredit> credit_steps(const StepCreditRequest& request, StepFile& step
     out.diagnostics = *std::move(measured);
   }
   if (store) {
-    if (Status s = store->remember(steps, *credit); !s) return s.error();
-    out.notes.push_back(old_share(*credit));
+    if (Status s = store->remember(names, *credit); !s) return s.error();
+    out.notes.push_back(share_of_memory(*credit));
   }
   out.credit = *std::move(credit);
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "base/text.h"
 #include "harness/matchers.h"
@@ -48,6 +49,29 @@ Result<std::vector<Id>> representatives(const std::string& kind, const Settings&
   return out;
 }
 
+// States of equal true state hash are one; the first one of a task stands for them. A text that stood for
+// several true states is left alone.
+graph::Matcher by_hash(const StepFile& steps) {
+  std::vector<Id> hash(steps.states.size(), graph::kNone);
+  std::vector<std::uint8_t> ambiguous(steps.states.size(), 0);
+  for (std::size_t row = 0; row < steps.state_hash.size(); ++row) {
+    const auto state = static_cast<std::size_t>(steps.batch.state[row]);
+    if (steps.state_hash[row] == graph::kNone) continue;
+    if (hash[state] != graph::kNone && hash[state] != steps.state_hash[row]) ambiguous[state] = 1;
+    hash[state] = steps.state_hash[row];
+  }
+  return [hash, ambiguous](std::span<const Id> states) -> Result<std::vector<Id>> {
+    std::map<Id, Id> first;
+    std::vector<Id> out;
+    for (const Id state : states) {
+      const auto place = static_cast<std::size_t>(state);
+      const bool known = place < hash.size() && hash[place] != graph::kNone && ambiguous[place] == 0;
+      out.push_back(known ? first.try_emplace(hash[place], state).first->second : state);
+    }
+    return out;
+  };
+}
+
 bool is_lexical(const std::string& name) {
   return name == "difflib" || name == "difflib-no-autojunk" || name == "indel";
 }
@@ -80,13 +104,23 @@ Result<StepMatching> match_steps(const std::string& name, const Settings& settin
     if (!similarity) return similarity.error();
     if (*similarity) chosen = "difflib";
   }
+  if (chosen == "state_hash") {
+    if (steps.state_hash.empty()) {
+      return Error{ErrorCode::kInvalidArgument, "no step has a \"state_hash\"", "--matcher state_hash",
+                   "give each line the environment's own hash of its state"};
+    }
+    if (estimator.merges_states) out.matcher = by_hash(steps);
+    if (!estimator.merges_states)
+      out.notes.push_back("estimator '" + estimator.name + "' compares no states: the matcher has no effect");
+    return out;
+  }
   const std::string threshold = estimator.merges_states ? options.text("similarity_threshold") : "0.95";
   const std::string kind = is_lexical(chosen) ? "lexical" : chosen;
   Settings all = is_lexical(chosen) ? lexical_settings(chosen, threshold) : Settings{};
   all.insert(all.end(), settings.begin(), settings.end());
   if (Result<std::unique_ptr<canonicalizer::Matcher>> made = matchers().make(kind, all); !made) {
     Error error = made.error();
-    if (error.hint.starts_with("known: ")) error.hint += ", difflib, difflib-no-autojunk, indel";
+    if (error.hint.starts_with("known: ")) error.hint += ", difflib, difflib-no-autojunk, indel, state_hash";
     return error;
   }
   if (chosen == "exact") return out;
@@ -112,6 +146,22 @@ Result<StepMatching> match_steps(const std::string& name, const Settings& settin
     return representatives(kind, all, steps, states);
   };
   return out;
+}
+
+std::optional<std::string> compare_hashes(const StepFile& steps) {
+  std::map<Id, Id> hash_of_text, text_of_hash;
+  std::set<Id> many_hashes, many_texts;
+  for (std::size_t row = 0; row < steps.state_hash.size(); ++row) {
+    const Id state = steps.batch.state[row], hash = steps.state_hash[row];
+    if (hash == graph::kNone) continue;
+    if (hash_of_text.try_emplace(state, hash).first->second != hash) many_hashes.insert(state);
+    if (text_of_hash.try_emplace(hash, state).first->second != state) many_texts.insert(hash);
+  }
+  if (many_hashes.empty() && many_texts.empty()) return std::nullopt;
+  return "state_hash: " + std::to_string(many_texts.size()) + " of " + std::to_string(text_of_hash.size()) +
+         " true states come in several texts (--matcher state_hash makes them one), " +
+         std::to_string(many_hashes.size()) + " of " + std::to_string(hash_of_text.size()) +
+         " texts stand for several true states (no matcher can tell these apart)";
 }
 
 }  // namespace lodestep::harness

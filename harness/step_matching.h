@@ -4,6 +4,7 @@
 // Threads: the matcher may be called from several threads. Borrows the step file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,10 @@ struct StepMatching {
   std::vector<std::string> notes;  // for the user, one line each
 };
 
-// `name`: exact, difflib, difflib-no-autojunk, indel, or a state matcher of the canonicalizer, which sees the
-// states of a task as texts in order of first appearance. The estimator's option `similarity` stands for
-// difflib, and `similarity_threshold` is the threshold of the three. Fails on an unknown name or setting, and
-// where gigpo is asked to merge states that are no text.
+// `name`: exact, difflib, difflib-no-autojunk, indel, state_hash (equal hashes of the steps), or a state
+// matcher of the canonicalizer, which sees the states of a task as texts in order of first appearance. The
+// estimator's option `similarity` stands for difflib, and `similarity_threshold` is the threshold of the
+// three. Fails on an unknown name or setting, and where gigpo is asked to merge states that are no text.
 Result<StepMatching> match_steps(const std::string& name, const Settings& settings,
                                  const graph::EstimatorInfo& estimator, const Options& options,
                                  const StepFile& steps);
@@ -32,5 +33,9 @@ Result<StepMatching> match_steps(const std::string& name, const Settings& settin
 // clustering keep the released code's groups, which stay exact.
 Settings with_groups_by_matcher(const std::string& estimator, const std::string& preset,
                                 const std::string& matcher, Settings settings);
+
+// Where the steps bring true state hashes: how far these and the states agree, in a line for a person;
+// nullopt when they do, or when there are none.
+std::optional<std::string> compare_hashes(const StepFile& steps);
 
 }  // namespace lodestep::harness

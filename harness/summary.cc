@@ -61,7 +61,19 @@ Summary summarize(const Recording& recording) {
   std::size_t visits = 0, nodes = 0, reached = 0;
   for (std::size_t begin = 0; begin < recording.episodes.size();) {
     std::size_t end = begin;
-    while (end < recording.episodes.size() && recording.episodes[end].group == recording.episodes[begin].group) ++end;
+    while (end < recording.episodes.size() &&
+           recording.episodes[end].group == recording.episodes[begin].group)
+      ++end;
+    if (recording.episodes[begin].branched_from) {
+      ++out.branch_groups;
+      for (; begin < end; ++begin) {
+        const EpisodeRecord& episode = recording.episodes[begin];
+        ++out.branch_episodes;
+        out.branch_successes += episode.outcome == Outcome::kSuccess ? 1 : 0;
+        out.branch_steps += episode.own_steps();
+      }
+      continue;
+    }
     GroupSummary group;
     group.group = recording.episodes[begin].group;
     group.task = recording.episodes[begin].task.id;
@@ -102,7 +114,8 @@ Summary summarize(const Recording& recording) {
     graph::measure(keys.graph);
     visits += keys.visits;
     nodes += keys.graph.nodes() - 1;
-    for (std::size_t node = 1; node < keys.graph.nodes(); ++node) reached += keys.graph.reached[node] != 0 ? 1 : 0;
+    for (std::size_t node = 1; node < keys.graph.nodes(); ++node)
+      reached += keys.graph.reached[node] != 0 ? 1 : 0;
     out.per_group.push_back(group);
     begin = end;
   }
@@ -145,6 +158,10 @@ std::string to_text(const Summary& s) {
   line("groups without signal", fmt::format("{} ({:.1f} %)", s.no_signal_groups, share(s.no_signal_groups, s.groups)));
   line("node reuse", fmt::format("{:.1f} %", 100 * s.node_reuse));
   line("success-reachable states", fmt::format("{:.1f} %", 100 * s.coverage));
+  if (s.branch_groups > 0) {
+    line("reset groups", fmt::format("{}, {} of {} episodes succeeded, {} steps after their forks",
+                                     s.branch_groups, s.branch_successes, s.branch_episodes, s.branch_steps));
+  }
   return out;
 }
 
@@ -152,16 +169,18 @@ std::string to_json(const Summary& s) {
   std::string out = fmt::format(
       "{{\"groups\":{},\"tasks\":{},\"episodes\":{},\"failed\":{},\"filtered\":{},\"successes\":{},\"success_rate\":{},"
       "\"success_interval\":[{},{}],\"truncated\":{},\"stopped\":{},\"mean_return\":{},\"mean_length\":{},\"steps\":{},"
-      "\"invalid_actions\":{},\"replies\":{},\"malformed_replies\":{},\"no_signal_groups\":{},\"node_reuse\":{},\"coverage\":{},\"per_group\":[",
+      "\"invalid_actions\":{},\"replies\":{},\"malformed_replies\":{},\"no_signal_groups\":{},\"node_reuse\":{},\"coverage\":{},\"branches\":{{"
+      "\"groups\":{},\"episodes\":{},\"successes\":{},\"steps\":{}}},\"per_group\":[",
       s.groups, s.tasks, s.episodes, s.failed, s.filtered, s.successes, json_number(share(s.successes, s.episodes) / 100),
       json_number(s.success_low), json_number(s.success_high), s.truncated, s.stopped, json_number(s.mean_return),
       json_number(s.mean_length), s.steps, s.invalid, s.replies, s.malformed, s.no_signal_groups, json_number(s.node_reuse),
-      json_number(s.coverage));
+      json_number(s.coverage), s.branch_groups, s.branch_episodes, s.branch_successes, s.branch_steps);
   for (std::size_t i = 0; i < s.per_group.size(); ++i) {
     const GroupSummary& g = s.per_group[i];
-    out += fmt::format("{}{{\"group\":{},\"task\":{},\"episodes\":{},\"successes\":{},\"mean_return\":{},\"no_signal\":{}}}",
-                       i == 0 ? "" : ",", g.group, json_quote(g.task), g.episodes, g.successes,
-                       json_number(g.mean_return), g.no_signal);
+    out += fmt::format(
+        "{}{{\"group\":{},\"task\":{},\"episodes\":{},\"successes\":{},\"mean_return\":{},\"no_signal\":{}}}",
+        i == 0 ? "" : ",", g.group, json_quote(g.task), g.episodes, g.successes, json_number(g.mean_return),
+        g.no_signal);
   }
   return out + "]}";
 }

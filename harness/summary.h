@@ -32,6 +32,8 @@ struct Summary {
   std::size_t no_signal_groups = 0;
   double node_reuse = 0;    // 1 - states / visits, by exact key within a group
   double coverage = 0;      // share of visited states with an observed path to success
+  // Reset groups, which the figures above leave out: forks, their episodes, and the steps after the forks.
+  std::size_t branch_groups = 0, branch_episodes = 0, branch_successes = 0, branch_steps = 0;
   std::vector<GroupSummary> per_group;
 };
 

@@ -8,12 +8,14 @@
 
 #include "base/text.h"
 #include "envs/factory.h"
+#include "harness/credit.h"
 #include "harness/fidelity.h"
 #include "harness/forked_truth.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
 #include "harness/internal/settings.h"
 #include "harness/recorder.h"
+#include "harness/summary.h"
 
 namespace lodestep::harness {
 namespace {
@@ -132,6 +134,35 @@ Result<std::vector<std::size_t>> parse_sizes(const std::string& text, std::size_
   return sizes;
 }
 
+// What the graphs of smaller groups are worth, over the same steps.
+Result<int> compare_sizes(const Recording& recording, const std::string& wanted, bool json, Io& io) {
+  std::size_t largest = 0;
+  for (const EpisodeRecord& episode : recording.episodes) largest = std::max(largest, episode.member + 1);
+  const Result<std::vector<std::size_t>> sizes = parse_sizes(wanted, largest);
+  if (!sizes) return sizes.error();
+  std::string text = fmt::format("{:>10}{:>8}{:>9}{:>12}{:>10}{:>10}{:>12}\n", "group size", "groups", "steps",
+                                 "no signal", "reuse", "coverage", "comparable");
+  std::string document = "[";
+  for (const std::size_t size : *sizes) {
+    Truth none;
+    const Recording part = regrouped(recording, size, none);
+    const Summary summary = summarize(part);
+    const Result<graph::Diagnostics> measured = diagnose_recording(part);
+    if (!measured) return measured.error();
+    text += fmt::format("{:>10}{:>8}{:>9}{:>11.1f}%{:>9.1f}%{:>9.1f}%{:>11.1f}%\n", size, summary.groups,
+                        measured->steps,
+                        summary.groups == 0 ? 0
+                                            : 100.0 * static_cast<double>(summary.no_signal_groups) /
+                                                  static_cast<double>(summary.groups),
+                        100 * measured->node_reuse, 100 * measured->coverage, 100 * measured->comparable);
+    document += fmt::format("{}{{\"group_size\":{},\"groups\":{},\"no_signal_groups\":{},\"diagnostics\":{}}}",
+                            document.size() > 1 ? "," : "", size, summary.groups, summary.no_signal_groups,
+                            graph::to_json(*measured));
+  }
+  io.out << (json ? document + "]\n" : text);
+  return 0;
+}
+
 struct CompareArgs {
   std::vector<std::string> runs;
   std::string policy, group_sizes;
@@ -172,7 +203,7 @@ Result<int> compare_with_truth(const CompareArgs& args, const std::vector<Record
     std::vector<Recording> parts;
     Table table{size, 0, 0, {}};
     for (std::size_t i = 0; i < recordings.size(); ++i) {
-      parts.push_back(first_members(recordings[i], size, own[i]));
+      parts.push_back(regrouped(recordings[i], size, own[i]));
       table.steps += parts.back().steps();
     }
     Result<std::vector<FidelityRow>> rows = fidelity_table(parts, own);
@@ -199,7 +230,7 @@ Result<int> run_compare(const std::vector<std::string>& words, Io& io) {
   args.option("--policy", compare.policy,
               "the policy that played, when the recording does not say: random, gold, mixed:E, confused:P");
   args.option("--group-sizes", compare.group_sizes,
-              "with --fidelity: also for the first so many members of each group, as 2,4,8");
+              "the same steps cut into smaller groups, as 2,4,8; without --fidelity: what their graphs are worth");
   args.option("--continuations", compare.continuations,
               "with --fidelity, where states are too many: how often the policy plays on from each state")
       .range(2, 1000000);
@@ -208,7 +239,7 @@ Result<int> run_compare(const std::vector<std::string>& words, Io& io) {
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
   if (!*go) return 0;
-  for (const char* flag : {"--policy", "--group-sizes", "--continuations", "--threads"}) {
+  for (const char* flag : {"--policy", "--continuations", "--threads"}) {
     if (args.given(flag) && !compare.fidelity) {
       return Error{ErrorCode::kInvalidArgument, std::string(flag) + " goes with --fidelity",
                    "lodestep compare", ""};
@@ -225,6 +256,8 @@ Result<int> run_compare(const std::vector<std::string>& words, Io& io) {
     recordings.push_back(std::move(*recording));
   }
   if (compare.fidelity) return compare_with_truth(compare, recordings, io);
+  if (args.given("--group-sizes"))
+    return compare_sizes(recordings.front(), compare.group_sizes, compare.json, io);
   io.out << (compare.json ? estimates_json(recordings.front()) : estimates_text(recordings.front()));
   return 0;
 }

@@ -109,6 +109,9 @@ Result<int> credit_run(const CreditArgs& args, Io& io) {
   }
   request.matcher = args.matcher;
   request.threads = static_cast<int>(args.threads);
+  request.graph_store = args.graph_store;
+  request.half_life = args.half_life;
+  if (const Result<graph::EstimatorInfo> known = check_request(args.request()); !known) return known.error();
   const Result<Credited> credited = credit_recording(*recording, request);
   if (!credited) return credited.error();
   for (const std::string& note : credited->notes) io.err << "note: " << note << '\n';
@@ -135,7 +138,7 @@ Result<int> run_credit(const std::vector<std::string>& words, Io& io) {
   args.option("--estimator", credit.estimator, "credit estimator, listed below").required();
   args.option("--preset", credit.preset, "released or paper, for the estimators that have them");
   args.option("--matcher", credit.matcher,
-              "which states are one: exact, difflib, difflib-no-autojunk, indel, or a state matcher");
+              "which states are one: exact, difflib, difflib-no-autojunk, indel, state_hash, or a state matcher");
   args.option("--in", credit.in, "steps, one JSON object a line; - is standard input");
   args.option("--out", credit.out, "advantages, one line a step; - is standard output");
   args.option("--graph", credit.graph, "the graph of each task, as one JSON document");
@@ -152,7 +155,7 @@ Result<int> run_credit(const std::vector<std::string>& words, Io& io) {
   if (!go) return go.error();
   if (!*go) return 0;
   if (credit.run.empty()) return credit_lines_file(credit, io);
-  for (const char* flag : {"--in", "--out", "--graph", "--graph-store", "--half-life", "--ignore-unknown"}) {
+  for (const char* flag : {"--in", "--out", "--graph", "--ignore-unknown"}) {
     if (args.given(flag)) {
       return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --run",
                    "lodestep credit",

@@ -57,6 +57,7 @@ class StepWriter {
         out_ += "," + csv_field(estimate.name + "." + column);
       }
     }
+    if (has_branches()) out_ += ",branched_from_group,branched_from_member,prefix";
     out_ += '\n';
   }
 
@@ -99,6 +100,10 @@ class StepWriter {
               csv_number(e.episode_advantage[row]) + "," + json_number(e.advantage[row]) + "," + csv_number(e.group[row]) +
               "," + csv_number(e.node[row]) + "," + csv_number(e.next_node[row]);
     }
+    if (has_branches()) {
+      const std::optional<Origin>& from = episode.branched_from;
+      out_ += from ? fmt::format(",{},{},{}", from->group, from->member, t < from->step ? 1 : 0) : ",,,0";
+    }
     out_ += '\n';
   }
 
@@ -128,8 +133,15 @@ class StepWriter {
                           json_number(e.advantage[row]), number_or_null(e.group[row]), number_or_null(e.node[row]),
                           number_or_null(e.next_node[row]));
     }
-    out_ += "}}\n";
+    out_ += "}";
+    if (const std::optional<Origin>& from = episode.branched_from) {
+      out_ += fmt::format(",\"branched_from\":{{\"group\":{},\"member\":{},\"t\":{}}},\"prefix\":{}", from->group,
+                          from->member, from->step, t < from->step);
+    }
+    out_ += "}\n";
   }
+
+  bool has_branches() const { return recording_.info.contains(kBranches); }
 
   const Recording& recording_;
   bool csv_;

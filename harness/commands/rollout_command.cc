@@ -34,6 +34,10 @@ struct RolloutOptions {
   std::string tasks_file, split;
   bool filter_equal_groups = false;  // dynamic sampling: groups without signal are sampled again
   std::int64_t max_tries = 10;
+  std::string branch;  // where failed episodes are forked; empty: nowhere
+  std::int64_t suffixes = 8;
+  std::string graph_store;  // graphgpo's memory; empty: none
+  double half_life = 0;
   Settings settings;
 
   std::vector<std::string> estimator_names() const {
@@ -73,6 +77,10 @@ RunInfo run_info(const RolloutOptions& options, const EnvFactory& factory, const
           {"estimators", options.estimators},
           {"preset", options.preset},
           {"matcher", options.matcher},
+          {"graph_store", options.graph_store},
+          {"half_life", json_number(options.half_life)},
+          {"branch", options.branch},
+          {"suffixes", std::to_string(options.suffixes)},
           {"max_tries", options.filter_equal_groups ? std::to_string(options.max_tries) : "0"},
           {"tasks", join(tasks, "\n")}};
 }
@@ -95,6 +103,10 @@ Status take_from(const RunInfo& info, const std::string& path, RolloutOptions& o
     return Error{ErrorCode::kBadData, "the recording was not made by 'rollout'", path, "it cannot be resumed"};
   }
   options.filter_equal_groups = number("max_tries", options.max_tries) && options.max_tries > 0;
+  options.graph_store = text("graph_store");
+  options.half_life = parse_double(text("half_life")).value_or(0);
+  options.branch = text("branch");
+  number("suffixes", options.suffixes);
   options.environment.data = text("data");
   options.settings = parse_settings(text("settings"));
   options.policy = text("policy");
@@ -137,6 +149,13 @@ std::vector<std::size_t> equal_groups(const Recording& recording, std::size_t fi
   return equal;
 }
 
+void add_times(const RunTimes& more, RunTimes& total) {
+  total.policy += more.policy;
+  total.stepping += more.stepping;
+  total.keys += more.keys;
+  total.recording += more.recording;
+}
+
 // Plays batch after batch of groups until enough of them have a signal. As in the reference, kept groups add up
 // over the tries and the last try is kept whole.
 Result<RunTimes> play_batches(RunPlan plan, const RolloutOptions& options, const Policy& policy, const std::string& path,
@@ -152,10 +171,7 @@ Result<RunTimes> play_batches(RunPlan plan, const RolloutOptions& options, const
     plan.last = first + batch;
     const Result<RunTimes> times = run_groups(plan, policy, recorder, hooks, done);
     if (!times) return times.error();
-    total.policy += times->policy;
-    total.stepping += times->stepping;
-    total.keys += times->keys;
-    total.recording += times->recording;
+    add_times(*times, total);
     if (hooks.stop()) return total;
     const Result<Recording> recording = read_recording(path);
     if (!recording) return recording.error();
@@ -167,6 +183,22 @@ Result<RunTimes> play_batches(RunPlan plan, const RolloutOptions& options, const
   }
   if (Status status = recorder.set_info(kFilteredGroups, join(filtered, ",")); !status) return status.error();
   return total;
+}
+
+// Forks failed episodes of a recording that is complete otherwise.
+Result<RunTimes> play_branches(const RunPlan& plan, const RolloutOptions& options, const Policy& policy,
+                               const std::string& path, Recorder& recorder, const RunHooks& hooks,
+                               const std::set<std::pair<std::size_t, std::size_t>>& done) {
+  const Result<BranchRule> rule = read_branch_rule(options.branch, static_cast<std::size_t>(options.suffixes));
+  if (!rule) return rule.error();
+  const Result<Recording> recording = read_recording(path);
+  if (!recording) return recording.error();
+  const std::size_t budget = static_cast<std::size_t>(options.groups) * plan.group_size * plan.max_steps;
+  BranchPlan branches{*recording,
+                      choose_branches(*recording, *rule, plan.tasks.size(), plan.max_steps, budget, plan.seed),
+                      rule->suffixes};
+  if (Status status = recorder.set_info(kBranches, to_text(branches.branches)); !status) return status.error();
+  return run_branches(plan, branches, policy, recorder, hooks, done);
 }
 
 struct CreditTimes {
@@ -189,10 +221,16 @@ Result<CreditTimes> store_credit(const Recording& recording, const RolloutOption
     request.matcher = options.matcher;
     request.matcher_settings = routed.matcher;
     request.threads = threads;
+    if (name == "graphgpo" || name == "graphgpo-paper") {
+      request.graph_store = options.graph_store;
+      request.half_life = options.half_life;
+    }
     Result<Credited> credited = credit_batch(*batch, request);
     if (!credited) return credited.error();
+    for (const std::string& note : credited->notes) {
+      if (times.estimators.empty() || note.starts_with("graph store")) io.err << "note: " << note << '\n';
+    }
     if (times.estimators.empty()) {
-      for (const std::string& note : credited->notes) io.err << "note: " << note << '\n';
       for (const std::string& warning : credited->credit.summary.warnings) io.err << "warning: " << warning << '\n';
     }
     times.estimators.emplace_back(name, credited->credit_seconds);
@@ -243,6 +281,12 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   args.flag("--filter-equal-groups", options.filter_equal_groups,
             "sample again in place of groups whose episodes all score the same (dynamic sampling)");
   args.option("--max-tries", options.max_tries, "batches that are sampled at most; the last is kept whole").range(1, 1000);
+  args.option("--graph-store", options.graph_store,
+              "file that remembers each task's graph from batch to batch, for graphgpo");
+  args.option("--half-life", options.half_life, "batches after which a stored edge counts half; 0 = for ever");
+  args.option("--branch", options.branch,
+              "then fork a failed episode of each group: random, first-mistake, uncertain:K");
+  args.option("--branches", options.suffixes, "with --branch: tries from each fork").range(1, 100000);
   args.option("--seed", options.seed, "decides tasks and all chance").range(0, INT64_MAX);
   args.option("--out", out, "recording to write (SQLite)");
   args.option("--threads", threads, "threads; no byte of the result depends on it").range(1, 4096);
@@ -259,7 +303,8 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   RunInfo previous;
   if (!resume.empty()) {
     for (const char* flag : {"--data", "--groups", "--group-size", "--max-steps", "--policy", "--estimator", "--preset",
-                             "--matcher", "--tasks", "--split", "--filter-equal-groups", "--max-tries", "--seed", "--out", "--set"}) {
+                             "--matcher", "--tasks", "--split", "--filter-equal-groups", "--max-tries", "--branch", "--branches", "--graph-store",
+                             "--half-life", "--seed", "--out", "--set"}) {
       if (args.given(flag)) {
         return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --resume", "lodestep rollout",
                      "the recording says how the run goes on"};
@@ -275,6 +320,13 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   if (options.filter_equal_groups && !options.tasks_file.empty()) {
     return Error{ErrorCode::kInvalidArgument, "--filter-equal-groups cannot go with --tasks", "lodestep rollout",
                  "it draws other tasks in place of those without signal; name a --split"};
+  }
+  if (args.given("--branches") && options.branch.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "--branches goes with --branch", "lodestep rollout",
+                 "--branch random, first-mistake or uncertain:K"};
+  }
+  if (!options.branch.empty()) {
+    if (const auto rule = read_branch_rule(options.branch, 1); !rule) return rule.error();
   }
   if (options.max_steps == 0) options.max_steps = static_cast<std::int64_t>(type->default_max_steps);
 
@@ -326,7 +378,12 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   hooks.progress = [&](std::size_t finished) {
     if (terminal) io.err << '\r' << finished << " of " << total << " episodes " << std::flush;
   };
-  const Result<RunTimes> times = play_batches(plan, options, **policy, out, **recorder, hooks, done);
+  Result<RunTimes> times = play_batches(plan, options, **policy, out, **recorder, hooks, done);
+  if (times && !options.branch.empty() && !interrupt.requested()) {
+    const Result<RunTimes> more = play_branches(plan, options, **policy, out, **recorder, hooks, done);
+    if (!more) return more.error();
+    add_times(*more, *times);
+  }
   if (terminal) io.err << '\n';
   if (!times) return times.error();
   if (interrupt.requested()) {

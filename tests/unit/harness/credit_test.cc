@@ -210,6 +210,23 @@ TEST_CASE("credit: similar states are merged when asked, in the graph and, when 
         "\"group\":1,\"node\":2,\"next_node\":3}");
 }
 
+TEST_CASE("credit: true state hashes make texts one where asked, and disagreement is told") {
+  const auto line = [](const std::string& episode, const std::string& state, const std::string& hash) {
+    return "{\"task\":\"u\",\"episode\":\"" + episode + "\",\"t\":0,\"state\":\"" + state +
+           "\",\"next_state\":\"x" + episode + "\",\"state_hash\":\"" + hash + "\"}\n";
+  };
+  const std::string noisy = line("a", "hall, 10:01", "1") + line("b", "hall, 10:02", "1");
+  const Ran plain = credit(noisy, {"--estimator", "graphgpo"});
+  CHECK(plain.err.find("1 of 1 true states come in several texts") != std::string::npos);
+  CHECK(plain.out.find("\"node\":2") != std::string::npos);
+  const Ran merged = credit(noisy, {"--estimator", "graphgpo", "--matcher", "state_hash"});
+  CHECK(lines_of(merged.out)[1].find("\"group\":0,\"node\":0") != std::string::npos);
+  const Ran alike = credit(line("a", "door", "1") + line("b", "door", "2"), {"--estimator", "gigpo"});
+  CHECK(alike.err.find("1 of 1 texts stand for several true states") != std::string::npos);
+  CHECK(credit(line("a", "door", "1"), {"--estimator", "gigpo"}).err.find("state_hash") == std::string::npos);
+  CHECK(credit(kSteps, {"--estimator", "graphgpo", "--matcher", "state_hash"}).status == 2);
+}
+
 TEST_CASE("credit: arrays of integers are states") {
   const std::string input = step(",\"next_state\":[1,2,3]") +
                             "{\"task\":\"u\",\"episode\":\"e\",\"t\":1,\"state\":[1,2,3],\"success\":true}\n";
@@ -250,6 +267,54 @@ TEST_CASE("credit: a graph store remembers ways to success for later batches") {
   CHECK(credit(later, {"--estimator", "grpo", "--graph-store", store}).status == 2);
   write_file(folder / "no.db", "not a database, but long enough to be taken for one by nobody at all");
   CHECK(credit(later, {"--estimator", "graphgpo", "--graph-store", folder / "no.db"}).status != 0);
+}
+
+TEST_CASE("credit: what was never won is worth what earlier batches say of its like") {
+  const TemporaryFolder folder;
+  const std::string store = folder / "graphs.db";
+  const auto line = [](const std::string& episode, int t, const std::string& state, const std::string& next,
+                       bool success) {
+    return "{\"task\":\"u\",\"episode\":\"" + episode + "\",\"t\":" + std::to_string(t) + ",\"state\":\"" +
+           state + "\",\"next_state\":\"" + next + "\",\"success\":" + (success ? "true" : "false") + "}\n";
+  };
+  const auto credited = [&](const std::string& input, const std::string& unreached) {
+    const Ran ran = credit(input, {"--estimator", "graphgpo", "--set", "gamma=0.5", "--set",
+                                   "unreached=" + unreached, "--graph-store", store});
+    INFO(ran.err);
+    REQUIRE(ran.status == 0);
+    return ran.out;
+  };
+  // Two steps from success; then a batch that loses its way from there and elsewhere.
+  credited(line("a", 0, "hall", "kitchen", false) + line("a", 1, "kitchen", "x", true), "dmax+1");
+  credited(line("b", 0, "hall", "garden", false), "dmax+1");
+  // Of the two states (hall, garden) that the second batch left without success one had it, at distance 2: a
+  // state like them is worth half of 0.5^2, as if it were 3 away, where dmax + 1 says 3 as well; a new one in
+  // between:
+  const std::string later = line("c", 0, "garden", "shed", false);
+  CHECK(credited(later, "prior").find("\"step_return\":1.25,") != std::string::npos);
+  // The third batch's garden and shed have no way either: one of four.
+  CHECK(credited(later, "prior").find("\"step_return\":0.625") != std::string::npos);
+  CHECK(credit(later, {"--estimator", "graphgpo", "--set", "gamma=0.5", "--set", "unreached=prior"})
+            .out.find("\"step_return\":5,") != std::string::npos);  // nothing known: as dmax+1
+}
+
+TEST_CASE("credit: ALFWorld's texts give evihb a stage to fall back on, unless levels are given") {
+  const std::string head =
+      "w Your task is to: put some vase on safe. Location: middle of a room. Items in hand (status): "
+      "nothing. ";
+  const std::string input = "{\"task\":\"u\",\"episode\":\"a\",\"t\":0,\"state\":\"" + head + "\"}\n" +
+                            "{\"task\":\"u\",\"episode\":\"a\",\"t\":1,\"state\":\"You take it. Location: "
+                            "safe 1. Items in hand (status): vase "
+                            "1(unprocessed). \",\"reward\":1,\"success\":true,\"done\":true}\n" +
+                            "{\"task\":\"v\",\"episode\":\"b\",\"t\":0,\"state\":\"" + head + " \"}\n" +
+                            "{\"task\":\"v\",\"episode\":\"b\",\"t\":1,\"state\":\"No. Location: desk 1. "
+                            "Items in hand (status): nothing. \"}\n";
+  const Ran stages = credit(input, {"--estimator", "evihb"});
+  CHECK(stages.err.find("backs off to a stage") != std::string::npos);
+  const Ran plain = credit(input, {"--estimator", "evihb", "--set", "levels=task:0,task.0:0.3"});
+  CHECK(plain.err.find("stage") == std::string::npos);
+  CHECK(stages.out != plain.out);
+  CHECK(credit(kSteps, {"--estimator", "evihb"}).err.find("stage") == std::string::npos);
 }
 
 TEST_CASE("credit: diagnostics count reuse, coverage and progress") {

@@ -51,7 +51,7 @@ TEST_CASE("fidelity: unknown policies and other environments' recordings are ref
   CHECK(run({"compare", folder / "run.db"}).status == 0);
   CHECK(run({"compare", folder / "run.db", "--fidelity"}).status == 0);
   CHECK(run({"compare", folder / "run.db", "--fidelity", "--policy", "script:x"}).status == 2);
-  CHECK(run({"compare", folder / "run.db", "--group-sizes", "2"}).status == 2);
+  CHECK(run({"compare", folder / "run.db", "--group-sizes", "3"}).status == 2);
   CHECK(run({"compare", folder / "run.db", "--fidelity", "--group-sizes", "9"}).status == 2);
   CHECK(run({"compare", folder / "missing.db"}).status == 2);
 }
