@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +18,8 @@ httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 pytest.importorskip("websockets", reason="websockets is not installed")
 
 from lodestep.client import AsyncClient, Client, Result, protocol  # noqa: E402
+from lodestep.client.aio import AsyncSession  # noqa: E402
+from lodestep.client.sync import Session  # noqa: E402
 
 HELP = subprocess.run([sys.executable, "-m", "lodestep", "--help"], capture_output=True, text=True).stdout
 pytestmark = pytest.mark.skipif(" serve" not in HELP, reason="this build has no server")
@@ -197,6 +200,41 @@ def test_the_asynchronous_client_reconnects(url: str) -> None:
             await groups.close()
 
     asyncio.run(main())
+
+
+def test_the_asynchronous_client_steps_many_at_once(url: str) -> None:
+    async def play() -> None:
+        async with AsyncClient(url) as client:
+            sessions = [await client.session("dummy", max_steps=5) for _ in range(4)]
+            await sessions[3].close()
+            started = await client.reset_batch(sessions, seeds=[1, 2, 3, 4])
+            assert [isinstance(answer, Result) for answer in started] == [True, True, True, False]
+            answers = await client.step_batch(sessions, ["left", "right", "nonsense", "left"])
+            assert [getattr(answer, "step_count", None) for answer in answers] == [1, 1, 1, None]
+            assert isinstance(answers[3], lodestep.NotFound)
+            assert (await sessions[0].step("left")).step_count == 2
+            async with await client.groups("dummy", count=2, seed=1, group_size=2) as groups:
+                assert (await groups.step(["left"] * 4)).step_counts == [1] * 4
+
+    asyncio.run(play())
+
+
+def test_closing_has_a_deadline_and_never_raises(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H10: a server that hangs or is gone does not end a long run at its last line."""
+    monkeypatch.setattr(protocol, "CLOSE_SECONDS", 0.1)
+    silent = socket.create_server(("127.0.0.1", 0))  # takes connections and says nothing
+    with Client(f"http://127.0.0.1:{silent.getsockname()[1]}") as client, Session(client, "abc"):
+        pass
+    silent.close()
+    with Client("http://127.0.0.1:9") as client, Session(client, "abc"):  # nobody is there
+        pass
+
+    async def close_at_nobody() -> None:
+        client = AsyncClient("http://127.0.0.1:9")
+        await AsyncSession(client, "abc").close()
+        await client.close()
+
+    asyncio.run(close_at_nobody())
 
 
 def test_the_example_runs(url: str) -> None:

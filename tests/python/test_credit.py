@@ -276,9 +276,13 @@ def test_verl_agent_functions_equal_the_golden_vectors(name: str, tensor) -> Non
             "similarity_thresh": params.get("similarity_threshold", 0.95),
         }
         if case["estimator"] == "graphgpo":
-            returns = core_graph.compute_graph_path_returns(
-                rows, None, params["gamma"], params["normalize_distance"], **similarity
-            )
+            graphs = core_graph.ComplexGraph.from_data(rows, **similarity)
+            core_graph.ComplexGraph.Calculate_all_shortest_path(graphs)
+            assert set(graphs) == set(data["uid"])
+            returns = core_graph.compute_graph_path_returns(rows, graphs, params["gamma"], params["normalize_distance"])
+            assert (
+                returns == core_graph.compute_graph_path_returns(rows, None, params["gamma"], params["normalize_distance"], **similarity)
+            ).all()
         else:
             returns = core_gigpo.compute_step_discounted_returns(rows, params["gamma"])
         check(returns, case, "step_return", tensor)

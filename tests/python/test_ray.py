@@ -49,6 +49,16 @@ def test_any_number_of_actors_gives_the_bytes_of_one_process(cluster, tmp_path: 
     assert credit[0] == credit[1]
 
 
+def test_settings_data_and_policies_travel(cluster) -> None:
+    if "sokoban" not in [row["name"] for row in lodestep.environments()]:
+        pytest.skip("sokoban is not registered in this build")
+    wanted = {"groups": 5, "group_size": 2, "policy": "mixed:0.4", "seed": 4, "split": "valid", "rewards": "sparse", "size": "7x6"}
+    run = lodestep.ray.rollout("sokoban", actors=2, groups_per_call=1, **wanted)
+    assert same(run, lodestep.rollout("sokoban", **wanted))
+    with pytest.raises(lodestep.InvalidArgument, match="known"):
+        lodestep.ray.rollout("sokoban", sizes="7x6")
+
+
 def test_a_killed_actor_is_replaced_and_its_groups_are_played_again(cluster, tmp_path: Path) -> None:
     mark = tmp_path / "killed"
     wanted = {"groups": 8, "group_size": 2, "max_steps": 4, "seed": 1}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import runpy
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +61,14 @@ def test_the_budget_ends_an_episode_without_success(env_name: str) -> None:
 def test_unknown_rewards_are_refused() -> None:
     with pytest.raises(lodestep.InvalidArgument, match="success, return"):
         trl.environment_factory("dummy", reward="won")
+
+
+def test_the_rows_of_the_example_are_episodes() -> None:
+    if "sokoban" not in [row["name"] for row in lodestep.environments()]:
+        pytest.skip("sokoban is not registered in this build")
+    example = runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / "trl_grpo.py"))
+    rows = example["rows"](3)
+    assert len({row["task"] for row in rows}) == 3
+    environment = trl.environment_factory("sokoban", max_steps=15)()
+    for row in rows:
+        assert "\t" in environment.reset(**row) and environment._env.task.id == row["task"]

@@ -293,10 +293,18 @@ def test_the_environments_inside_an_alfworld_manager() -> None:
     for _ in range(60):
         gold = [action or "look" for action in envs.core.gold_actions()]
         texts, images, rewards, dones, infos = envs.step(gold)
-        assert all(reward == (10.0 if info["won"] else 0.0) for reward, info, done in zip(rewards, infos, dones) if not done)
+        assert rewards == [10.0 * info["won"] for info in infos] and dones == [info["won"] for info in infos]
+        assert not any("Items in hand" in text for text in texts)
         if all(dones):
             break
-    assert all(dones) and all(info["won"] for info in infos) and max(rewards) == 10.0
+    assert all(dones)
+    # What was carried is told as the GraphGPO recipe's manager reads it.
+    for info in infos:
+        for item, place in info["item_location"].items():
+            assert set(place) == {"old_location", "new_location"} and isinstance(item, str)
+        for marks in info["items_info"].values():
+            assert list(marks) == ["heated", "cooled", "cleaned", "sliced"] and any(marks.values())
+    assert any(info["item_location"] for info in infos)
     assert envs.get_admissible_commands == [info["admissible_commands"] for info in infos]
     again = build_alfworld_envs(seed=3, env_num=2, group_n=3)
     assert [i["extra.gamefile"] for i in again.reset()[2]] == [i["extra.gamefile"] for i in infos]

@@ -91,6 +91,12 @@ class AsyncClient:
                     raise protocol.error_of(answer["status"], answer["body"])
             await asyncio.sleep(pause)
 
+    async def _give_up(self, call: Call[bool]) -> None:
+        try:
+            await asyncio.wait_for(self._ask(call), protocol.CLOSE_SECONDS)
+        except (OSError, asyncio.TimeoutError, websockets.WebSocketException):
+            pass  # the server's idle limit will
+
     async def envs(self) -> list[dict[str, Any]]:
         return await self._send(protocol.envs())
 
@@ -107,6 +113,23 @@ class AsyncClient:
 
     async def groups(self, env: str | None = None, **wish: Any) -> AsyncGroups:
         return AsyncGroups(self, await self._send(protocol.create_groups(env, **wish)))
+
+    async def reset_batch(self, sessions: Sequence[AsyncSession], **choice: Any) -> list[Result | Error]:
+        """Resets many sessions in one request; choice: seeds, indexes, task_ids (lists), or one for all."""
+        answers = await self._send(protocol.batch_reset([session.id for session in sessions], **choice))
+        for session, answer in zip(sessions, answers):
+            if isinstance(answer, Result):
+                session._next_step = 1
+        return answers
+
+    async def step_batch(self, sessions: Sequence[AsyncSession], actions: Sequence[str]) -> list[Result | Error]:
+        """Steps many sessions in one request; one that fails does not fail the others."""
+        numbers = [session._next_step for session in sessions]
+        answers = await self._send(protocol.batch_step([session.id for session in sessions], actions, numbers))
+        for session, answer in zip(sessions, answers):
+            if isinstance(answer, Result):
+                session._next_step += 1
+        return answers
 
     async def advantages(self, steps: Sequence[Mapping[str, Any]], **wish: Any) -> dict[str, Any]:
         return await self._send(protocol.advantages(steps, **wish))
@@ -161,10 +184,7 @@ class AsyncSession:
         return [AsyncSession(self._client, fork, self._next_step) for fork in forks]
 
     async def close(self) -> None:
-        try:
-            await self._client._send(protocol.close(self.id))
-        except Error:
-            pass  # the server's idle limit will
+        await self._client._give_up(protocol.close(self.id))
 
     async def __aenter__(self) -> AsyncSession:
         return self
@@ -194,7 +214,12 @@ class AsyncGroups:
         return await self._client._send(protocol.group_advantages(self.id, estimator=estimator, **wish))
 
     async def close(self) -> None:
-        try:
-            await self._client._send(protocol.close_groups(self.id))
-        except Error:
-            pass  # the server's idle limit will
+        await self._client._give_up(protocol.close_groups(self.id))
+
+    async def __aenter__(self) -> AsyncGroups:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

@@ -16,6 +16,10 @@ T = TypeVar("T")
 RETRY_STATUSES = frozenset({429, 502, 503, 504})
 
 
+#: Closing never holds a trainer up: one try of so many seconds, then the server's idle limit does it.
+CLOSE_SECONDS = 5.0
+
+
 @dataclass(frozen=True)
 class Call(Generic[T]):
     """One request and how to read its reply."""

@@ -43,6 +43,12 @@ class Client:
                     raise protocol.error_of(reply.status_code, _json(reply))
             time.sleep(pause)
 
+    def _give_up(self, call: Call[bool]) -> None:
+        try:
+            self._http.request(call.method, call.path, timeout=protocol.CLOSE_SECONDS)
+        except (httpx.HTTPError, RuntimeError):
+            pass  # the server's idle limit will
+
     def envs(self) -> list[dict[str, Any]]:
         """The server's environments with versions and data digests."""
         return self._send(protocol.envs())
@@ -128,10 +134,7 @@ class Session:
         return [Session(self._client, fork, self._next_step) for fork in forks]
 
     def close(self) -> None:
-        try:
-            self._client._send(protocol.close(self.id))
-        except (Error, httpx.HTTPError, RuntimeError):
-            pass  # the server's idle limit will
+        self._client._give_up(protocol.close(self.id))
 
     def __enter__(self) -> Session:
         return self
@@ -162,10 +165,7 @@ class Groups:
         return self._client._send(protocol.group_advantages(self.id, estimator=estimator, **wish))
 
     def close(self) -> None:
-        try:
-            self._client._send(protocol.close_groups(self.id))
-        except (Error, httpx.HTTPError, RuntimeError):
-            pass  # the server's idle limit will
+        self._client._give_up(protocol.close_groups(self.id))
 
     def __enter__(self) -> Groups:
         return self

@@ -13,7 +13,25 @@ import numpy as np
 from lodestep.verl_agent import _rows
 from lodestep.verl_agent._rows import to_hashable
 
-__all__ = ["compute_graph_path_returns", "compute_graphgpo_outcome_advantage", "to_hashable"]
+__all__ = ["ComplexGraph", "compute_graph_path_returns", "compute_graphgpo_outcome_advantage", "to_hashable"]
+
+
+class ComplexGraph:
+    """The trainer's name for a task's graph. Here it only remembers how states are compared: graph and distances come with
+    the returns."""
+
+    def __init__(self, enable_similarity: bool = False, similarity_thresh: float = 0.95) -> None:
+        self.enable_similarity = enable_similarity
+        self.similarity_thresh = similarity_thresh
+
+    @classmethod
+    def from_data(cls, data: Any, enable_similarity: bool = False, similarity_thresh: float = 0.95) -> dict[Any, ComplexGraph]:
+        """One graph for each task uid of the batch."""
+        return {uid: cls(enable_similarity, similarity_thresh) for uid in dict.fromkeys(data.non_tensor_batch["uid"])}
+
+    @staticmethod
+    def Calculate_all_shortest_path(Gs: Mapping[Any, ComplexGraph]) -> None:  # noqa: N802, N803 - the trainer's names
+        """Nothing to do yet."""
 
 
 def compute_graph_path_returns(
@@ -21,14 +39,17 @@ def compute_graph_path_returns(
     Gs: Mapping[Any, Any] | None,  # noqa: N803 - the trainer's name
     gamma: float,
     normalize_distance: bool,
-    enable_similarity: bool = False,
-    similarity_thresh: float = 0.95,
+    enable_similarity: bool | None = None,
+    similarity_thresh: float | None = None,
 ) -> Any:
     """Return of each row by its distance to success, shape (rows,).
 
-    The graphs are built here from the batch, one per task; `Gs` takes the trainer's own graphs and is not
-    looked at, so pass None and skip building them.
+    The graphs are those of the batch, one per task. `Gs`, from ComplexGraph.from_data or None, says whether states are
+    merged by similarity, if the arguments do not.
     """
+    asked = next((graph for graph in (Gs or {}).values() if isinstance(graph, ComplexGraph)), ComplexGraph())
+    enable_similarity = asked.enable_similarity if enable_similarity is None else enable_similarity
+    similarity_thresh = asked.similarity_thresh if similarity_thresh is None else similarity_thresh
     rows = batch.non_tensor_batch
     columns, states = _rows.trajectory_columns(batch)
     # Row by row first the anchor, then the next state: the order in which states meet their matcher.

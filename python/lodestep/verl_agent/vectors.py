@@ -60,17 +60,22 @@ class _Envs:
 
 
 class AlfworldEnvs(_Envs):
-    """reset() -> (texts, None, infos); step(texts) -> (texts, None, rewards, dones, infos). A win pays 10."""
+    """reset() -> (texts, None, infos); step(texts) -> (texts, None, rewards, dones, infos). A win pays 10. The texts are the
+    game's alone; the infos have what the GraphGPO recipe's manager adds to them."""
 
     multi_modal = False
 
     def reset(self) -> tuple[list[str], None, Infos]:
         self._start()
-        return self.core.observations, None, self._infos()
+        return self._texts(), None, self._infos()
 
     def step(self, actions: Sequence[str]) -> tuple[list[str], None, list[float], list[bool], Infos]:
-        rewards, dones = self._play(actions)
-        return self.core.observations, None, [10.0 * reward for reward in rewards], dones, self._infos()
+        _, dones = self._play(actions)
+        infos = self._infos()
+        return self._texts(), None, [10.0 * info["won"] for info in infos], dones, infos
+
+    def _texts(self) -> list[str]:
+        return [text.rpartition(" Location: ")[0] for text in self.core.observations]
 
     @property
     def get_admissible_commands(self) -> list[list[str]]:
@@ -83,7 +88,7 @@ class AlfworldEnvs(_Envs):
                 "won": won[i],
                 "admissible_commands": commands[i],
                 "extra.gamefile": detail["gamefile"],
-                **{name: detail[name] for name in TRACKED if name in detail},
+                **{name: detail[name] for name in TRACKED},
             }
             for i, detail in enumerate(details)
         ]
@@ -168,8 +173,8 @@ def build_alfworld_envs(
     data: str | os.PathLike[str] = "",
     **settings: Any,
 ) -> AlfworldEnvs:
-    """env_kwargs: eval_dataset. `observation="located"` is the GraphGPO recipe's text."""
-    factory = open_environment("alfworld", data, **settings)
+    """env_kwargs: eval_dataset."""
+    factory = open_environment("alfworld", data, **{**settings, "observation": "located"})
     asked = str((env_kwargs or {}).get("eval_dataset", "eval_in_distribution"))
     held_out = "valid_unseen" if "out_of" in asked else "valid_seen"
     split = factory.splits[0] if is_train else held_out
