@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,3 +85,46 @@ def test_members_of_a_group_play_alike_at_once(python: str, url: str, env_name: 
     members = play(python, [(f"{url}/openenv/{env_name}", [({"seed": 11}, actions)])] * 16)
     assert all(member == members[0] for member in members)
     assert members[0][0]["count"] == 3
+
+
+HARNESS = """
+import json, sys
+from openenv.core.harness import HarnessRunLimits, MCPHarnessAdapter, ModelStepResult
+from openenv.core.llm_client import LLMResponse, ToolCall
+from lodestep.openenv import SessionFactory
+
+name, replies = json.load(sys.stdin)
+factory = SessionFactory(name, max_steps=60)
+first, second = (factory.create([{"role": "user", "content": "Play."}], seed=5) for _ in range(2))
+assert first.initial_messages() == second.initial_messages() and len(first.initial_messages()) == 2
+lines = iter(replies)
+
+def model(messages, tools, sampling):
+    assert [tool.name for tool in tools] == ["act"]
+    line = next(lines, None)
+    calls = [] if line is None else [ToolCall(id="1", name="act", args={"action": line})]
+    return ModelStepResult(response=LLMResponse(content="", tool_calls=calls))
+
+result = MCPHarnessAdapter().run_white_box(model, first, HarnessRunLimits(max_turns=70))
+assert [entry.result.error for entry in result.tool_trace] == [None] * len(replies)
+verdict = first.verify(result.messages)
+print(json.dumps([verdict.env_reward, verdict.metrics, result.done, second.verify([]).env_reward]))
+assert "no tool" in second.call_tool("open", {}).error and "one text" in second.call_tool("act", {"act": 1}).error
+first.close(), second.close()
+"""
+
+
+def test_a_harness_plays_sessions_in_process(python: str, env_name: str, tmp_path: Path) -> None:
+    probe = "import numpy, openenv.core.harness as h; h.MCPHarnessAdapter"
+    if subprocess.run([python, "-c", probe], capture_output=True).returncode != 0:
+        pytest.skip("no OpenEnv with harnesses and numpy")
+    env = lodestep.make(env_name, max_steps=60)
+    actions, _ = in_process(env, {"seed": 5})
+    (tmp_path / "lodestep").symlink_to(Path(lodestep.__file__).parent)
+    run = subprocess.run(
+        [python, "-c", HARNESS], input=json.dumps([env_name, actions]), capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    metrics = {"steps": len(actions), "success": 1.0}
+    assert json.loads(run.stdout) == [1.0, metrics, True, 0.0]
