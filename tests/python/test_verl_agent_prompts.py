@@ -4,6 +4,8 @@ together from its recorded prompts each time: they are not ours to keep."""
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import json
 import subprocess
 import sys
 from collections import defaultdict
@@ -14,7 +16,7 @@ import golden
 import pytest
 
 import lodestep
-from lodestep.verl_agent import EnvironmentManager
+from lodestep.verl_agent import EnvironmentManager, make_envs
 
 
 def sha256(text: str) -> str:
@@ -167,3 +169,23 @@ def test_webshop_prompts_and_anchors_of_both_managers(tmp_path: Path) -> None:
                     assert observation["text"][i] == turn["prompt"], where
                 seen += 1
     assert seen > 60
+
+
+def test_sokoban_images_of_the_original_with_its_tiles() -> None:
+    rooms = [room for room in json.loads(golden.text("sokoban/sokoban.json"))["rooms"] if room["ok"]]
+    found = importlib.util.find_spec("gym_sokoban")
+    if found is None or found.origin is None:
+        pytest.skip("gym-sokoban, whose tiles these are, is not installed")
+    tiles = Path(found.origin).parent / "envs" / "surface"
+    for boxes in (1, 2):
+        chosen = [room for room in rooms if room["num_boxes"] == boxes]
+        config = {
+            "env": {"env_name": "Sokoban", "sokoban": {"mode": "rgb_array", "num_boxes": boxes}},
+            "data": {"train_batch_size": len(chosen), "val_batch_size": 1},
+        }
+        envs, _ = make_envs(config, tiles=tiles)
+        observation, _ = envs.reset({"tasks": [f"gen/6x6/b{boxes}/s{room['seed']}" for room in chosen]})
+        assert len(chosen) > 80 and observation["image"].shape == (len(chosen), 96, 96, 3)
+        for image, text, room in zip(observation["image"], envs.envs.observations, chosen):
+            assert hashlib.sha256(image.tobytes()).hexdigest() == room["rgb_sha256"]
+            assert sha256(text) == room["text_sha256"]
