@@ -9,7 +9,6 @@
 #include <memory>
 #include <thread>
 
-#include "python/arrays.h"
 #include "python/crew.h"
 #include "python/environment.h"
 
@@ -258,21 +257,6 @@ void bind_batches(nb::module_& module) {
             return out;
           },
           nb::sig("def observations(self) -> list[str]"))
-      .def_prop_ro(
-          "observation_bytes",
-          [](const Batch& batch) {
-            std::vector<std::uint8_t> bytes;
-            std::vector<std::int64_t> offsets{0};
-            for (const std::string& text : batch.texts()) {
-              bytes.insert(bytes.end(), text.begin(), text.end());
-              offsets.push_back(static_cast<std::int64_t>(bytes.size()));
-            }
-            return nb::make_tuple(array(std::move(bytes)), array(std::move(offsets)));
-          },
-          nb::sig("def observation_bytes(self) -> tuple[numpy.typing.NDArray[numpy.uint8], "
-                  "numpy.typing.NDArray[numpy.int64]]"),
-          "The texts as UTF-8 in one array, handed over without a Python string: member i is "
-          "bytes[offsets[i]:offsets[i + 1]], as Arrow lays out texts.")
       .def_prop_ro("images", &Batch::images,
                    "uint8 (n, height, width, 3), or None where there are no images.")
       .def_prop_ro("rewards", &Batch::rewards, "float64 (n,) of the last step.")

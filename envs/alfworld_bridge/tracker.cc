@@ -101,16 +101,15 @@ std::string Tracker::turn_text(std::string_view reply) const {
 std::map<std::string, std::string> Tracker::facts() const {
   std::string treated, moved;
   for (const Treated& item : treated_) {
-    treated += (treated.empty() ? "" : ",") + json_quote(item.name) + ":{";
+    std::vector<std::string> words;
     for (unsigned i = 0; i < 4; ++i) {
-      treated +=
-          (i == 0 ? "" : ",") + json_quote(kMarks[i]) + ((item.marks >> i & 1) != 0 ? ":true" : ":false");
+      if ((item.marks >> i & 1) != 0) words.emplace_back(kMarks[i]);
     }
-    treated += "}";
+    treated += (treated.empty() ? "" : ",") + json_quote(item.name) + ":" + json_array(words);
   }
   for (const Moved& item : moved_) {
-    moved += (moved.empty() ? "" : ",") + json_quote(item.name) +
-             ":{\"old_location\":" + json_quote(item.from) + ",\"new_location\":" + json_quote(item.to) + "}";
+    moved += (moved.empty() ? "" : ",") + json_quote(item.name) + ":{\"old\":" + json_quote(item.from) +
+             ",\"new\":" + json_quote(item.to) + "}";
   }
   return {{"obs_location", json_quote(location_)},
           {"obs_holding", json_quote(holding_)},

@@ -20,8 +20,8 @@ class Tracker {
   void follow(std::string_view action, std::string_view reply);
   // "REPLY Location: L. Items in hand (status): H. MOVES"; ends in a blank when nothing was moved.
   std::string turn_text(std::string_view reply) const;
-  // The same facts as JSON values: obs_location, obs_holding (texts), items_info {"mug 1":{"heated":true,
-  // "cooled":false,...}}, item_location {"mug 1":{"old_location":"shelf 1","new_location":"desk 1"}}.
+  // The same facts as JSON values: obs_location, obs_holding (texts), items_info {"mug 1":["heated"]},
+  // item_location {"mug 1":{"old":"shelf 1","new":"desk 1"}}.
   std::map<std::string, std::string> facts() const;
 
   std::vector<std::string> save() const;

@@ -260,19 +260,6 @@ def test_batch_equals_single_environments(factory: lodestep.Factory) -> None:
     assert rewards.shape == (6,)  # the view keeps the memory alive
 
 
-def test_batched_texts_without_python_strings(factory: lodestep.Factory) -> None:
-    batch = lodestep.Batch(factory, 5)
-    batch.reset(list(lodestep.tasks(factory)[:5]), list(range(5)))
-    kept = [batch.observation_bytes, batch.observations]
-    batch.step(["nonsense"] * 5)
-    for (data, offsets), texts in (kept, [batch.observation_bytes, batch.observations]):
-        assert data.dtype == np.uint8 and offsets.dtype == np.int64 and len(offsets) == 6
-        assert [data[offsets[i] : offsets[i + 1]].tobytes().decode() for i in range(5)] == texts
-        pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-        buffers = [None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(data)]
-        assert pyarrow.Array.from_buffers(pyarrow.large_string(), 5, buffers).to_pylist() == texts
-
-
 def test_batch_masks_none_and_refusals(factory: lodestep.Factory) -> None:
     task = lodestep.tasks(factory)[0]
     batch = lodestep.Batch(factory, 3)

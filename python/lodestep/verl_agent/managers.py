@@ -16,7 +16,7 @@ from lodestep.environments import Factory, open_environment
 from lodestep.errors import InvalidArgument, NotFound, Unsupported
 from lodestep.prompts import Prompter
 from lodestep.verl_agent.groups import VectorEnvs, draw_tasks, start_groups
-from lodestep.verl_agent.vectors import TRACKED
+from lodestep.verl_agent.vectors import tracked_facts
 from lodestep.verl_agent.views import goal_of, shown_actions, shown_observation
 
 __all__ = ["ANCHORS", "RECIPES", "EnvironmentManager", "make_envs"]
@@ -172,7 +172,7 @@ class EnvironmentManager:
                 info["extra.gamefile"] = detail["gamefile"]
             if "moved_player" in detail:
                 info["action_is_effective"] = detail["moved_player"]
-            info.update((name, detail[name]) for name in TRACKED if name in detail)
+            info.update(tracked_facts(detail))
             infos.append(info)
         image = self._images() if self.image else None
         return {"text": prompts, "image": image, "anchor": self._anchors(image)}, infos

@@ -27,8 +27,24 @@ __all__ = [
 
 Infos = list[dict[str, Any]]
 
-#: What the GraphGPO recipe's ALFWorld tells beside the text.
-TRACKED = ("obs_location", "obs_holding", "items_info", "item_location")
+
+
+def tracked_facts(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """What the GraphGPO recipe's ALFWorld tells beside the text, as its manager reads it."""
+    if "obs_location" not in detail:
+        return {}
+    return {
+        "obs_location": detail["obs_location"],
+        "obs_holding": detail["obs_holding"],
+        "items_info": {
+            item: {mark: mark in marks for mark in ("heated", "cooled", "cleaned", "sliced")}
+            for item, marks in detail["items_info"].items()
+        },
+        "item_location": {
+            item: {"old_location": place["old"], "new_location": place["new"]}
+            for item, place in detail["item_location"].items()
+        },
+    }
 
 
 class _Envs:
@@ -88,7 +104,7 @@ class AlfworldEnvs(_Envs):
                 "won": won[i],
                 "admissible_commands": commands[i],
                 "extra.gamefile": detail["gamefile"],
-                **{name: detail[name] for name in TRACKED},
+                **tracked_facts(detail),
             }
             for i, detail in enumerate(details)
         ]
