@@ -32,7 +32,6 @@ Result<std::shared_ptr<const Rulebook>> rulebook(const std::string& domain, cons
   Result<Grammar> text = parse_grammar(grammar, rules->domain, path + ": grammar");
   if (!text) return text.error();
   rules->grammar = std::move(*text);
-  rules->digest = Hasher().add(domain).add(grammar).finish();
   rules->domain_text = domain;
   rules->grammar_text = grammar;
   const std::lock_guard lock(mutex);
@@ -101,7 +100,7 @@ Result<std::shared_ptr<const Game>> compile_game(const GameFile& file, const std
   auto game = std::make_shared<Game>();
   game->rules = *rules;
   Hasher digest;
-  digest.add_u64((*rules)->digest.high).add_u64((*rules)->digest.low).add(grammar.task).add(file.problem);
+  digest.add(file.domain).add(file.grammar).add(file.problem);
   for (const std::string& command : file.walkthrough) digest.add(command);
   game->digest = digest.finish();
   game->task_text = grammar.task;

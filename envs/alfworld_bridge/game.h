@@ -28,7 +28,6 @@ struct Rulebook {
   Domain domain;
   Grammar grammar;
   std::string domain_text, grammar_text;  // what they were read from; the grammar without its task sentence
-  Hash128 digest;                         // of the texts
 };
 
 // Ground facts of a game, numbered: those that can change first, then fixed ones that texts ask for.

@@ -10,6 +10,7 @@
 #include "envs/alfworld_bridge/game.h"
 #include "envs/alfworld_bridge/narrator.h"
 #include "envs/alfworld_bridge/task_view.h"
+#include "envs/environment.h"
 
 namespace lodestep::alfworld {
 namespace {
@@ -719,6 +720,7 @@ class Grounder {
     const std::vector<std::uint32_t> order = group_instances();
     std::vector<Group> groups;
     std::string texts;
+    const Narrator narrator(game_, game_.start_bits.data());
     for (std::uint32_t i = 0; i < order.size(); ++i) {
       const Instance& now = instances_[order[i]];
       if (i > 0 && instances_[order[i - 1]].form == now.form && !forms_[now.form].holes.empty() &&
@@ -727,7 +729,7 @@ class Grounder {
         continue;
       }
       Group group{i, i + 1, static_cast<std::uint32_t>(texts.size()), 0};
-      spell(now, texts);
+      spell(narrator, now, texts);
       group.size = static_cast<std::uint32_t>(texts.size()) - group.text;
       groups.push_back(group);
     }
@@ -809,14 +811,14 @@ class Grounder {
   }
 
   // Appends the text of the instance's command.
-  void spell(const Instance& instance, std::string& out) const {
+  void spell(const Narrator& narrator, const Instance& instance, std::string& out) const {
     const Form& form = forms_[instance.form];
     const Wording& wording = grammar_.wordings[form.action];
     Context context;
     for (const std::uint16_t v : form.kept) {
       if (v < wording.slots.size()) context.bind(wording.slots[v], bindings_[instance.binding + v]);
     }
-    Narrator(game_, game_.start_bits.data()).expand(wording.command, context, out);
+    narrator.expand(wording.command, context, out);
   }
 
   // Sorts the groups by their texts and numbers the commands. A text is cut before its third blank, where
@@ -1064,7 +1066,12 @@ Id AtomTable::find(std::uint16_t predicate, std::size_t arity, const Args& wante
 }
 
 Status ground(const Rulebook& rules, const Problem& problem, const std::string& where, Game& game) {
-  return Grounder(rules, problem, where, game).run();
+  try {
+    return Grounder(rules, problem, where, game).run();
+  } catch (
+      const EnvironmentFailure& failure) {  // of the narrator, while it spells commands and the first text
+    return Error{ErrorCode::kUnsupported, failure.what(), where, ""};
+  }
 }
 
 }  // namespace lodestep::alfworld

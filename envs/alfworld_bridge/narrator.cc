@@ -3,8 +3,16 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "envs/environment.h"
 
 namespace lodestep::alfworld {
+
+void Narrator::spend(std::size_t work) const {
+  if (work > left_)
+    throw EnvironmentFailure(
+        "the game's grammar makes a text that is too long, or looks at too many facts for it");
+  left_ -= work;
+}
 
 bool Narrator::holds(Id atom) const {
   return atom >= game_.atoms.changing || (bits_[atom / 64] >> (atom % 64) & 1) != 0;
@@ -20,6 +28,7 @@ bool Narrator::removed(std::uint16_t predicate, Id atom) const {
 template <typename Visit>
 bool Narrator::answer_with(const Query& query, std::size_t index, Id atom, Context& context,
                            Visit& visit) const {
+  spend(1);
   const QueryAtom& wanted = query[index];
   if (wanted.removed ? !removed(static_cast<std::uint16_t>(wanted.predicate), atom) : !holds(atom))
     return false;
@@ -92,6 +101,7 @@ bool Narrator::answers(const Query& query, std::size_t index, Context& context, 
     }
     return false;
   }
+  spend(static_cast<std::size_t>(range.last - range.first));
   std::vector<Id> sorted;
   for (Id atom = range.first; atom < range.last; ++atom) {
     if (wanted.removed ? removed(predicate, atom) : holds(atom)) sorted.push_back(atom);
@@ -108,6 +118,7 @@ bool Narrator::any_answer(const Query& query, Context& context) const {
 
 void Narrator::put_value(const Symbol& symbol, const Context& context, std::string& out) const {
   const std::size_t begin = out.size();
+  spend(1);
   for (const Sum& sum : symbol.choices) {
     for (const Part& part : sum) {
       if (part.kind == Part::Kind::kText) {
@@ -121,7 +132,7 @@ void Narrator::put_value(const Symbol& symbol, const Context& context, std::stri
         break;
       }
     }
-    if (out.size() > begin) return;
+    if (out.size() > begin) return spend(out.size() - begin);
   }
 }
 
@@ -134,6 +145,7 @@ void Narrator::put(const Symbol& symbol, Context& context, std::string& out) con
     }
   };
   if (symbol.kind == Symbol::Kind::kText) {
+    spend(symbol.text.size());
     out += symbol.text;
   } else if (symbol.kind == Symbol::Kind::kTask) {
     out += game_.task_text;
@@ -165,6 +177,7 @@ void Narrator::put(const Symbol& symbol, Context& context, std::string& out) con
 }
 
 void Narrator::expand(std::uint16_t rule, Context& context, std::string& out) const {
+  spend(1);
   for (const Alternative& alternative : grammar_.rules[rule].alternatives) {
     if (alternative.conditional && !any_answer(alternative.condition, context)) continue;
     for (const Symbol& symbol : alternative.symbols) put(symbol, context, out);

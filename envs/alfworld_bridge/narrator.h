@@ -1,6 +1,8 @@
 // Says what the grammar says: expands a rule in a state of a game.
 //   Context context;
 //   Narrator(game, world.bits()).expand(rule, context, text);
+// A grammar can make texts without end in sight, by doubling or by nested queries: each Narrator has a budget
+// for all it says, and throws EnvironmentFailure when it is used up.
 // Threads: a value over shared immutable tables; one thread each. Owns nothing.
 #pragma once
 
@@ -32,6 +34,7 @@ class Narrator {
   void expand(std::uint16_t rule, Context& context, std::string& out) const;
 
  private:
+  void spend(std::size_t work) const;
   bool holds(Id atom) const;
   bool removed(std::uint16_t predicate, Id atom) const;
   bool any_answer(const Query& query, Context& context) const;
@@ -45,6 +48,7 @@ class Narrator {
   const Game& game_;
   const Grammar& grammar_;
   const std::uint64_t* bits_;
+  mutable std::size_t left_ = std::size_t{8} << 20;  // rules expanded, facts looked at, letters written
 };
 
 }  // namespace lodestep::alfworld

@@ -6,6 +6,7 @@
 
 #include "envs/alfworld_bridge/planner.h"
 #include "envs/alfworld_bridge/world.h"
+#include "envs/environment.h"
 #include "tests/unit/alfworld/small_game.h"
 
 namespace lodestep::alfworld {
@@ -222,6 +223,26 @@ TEST_CASE("grammar outside the subset is refused where it could be reached") {
   // The same fault in a rule that nothing uses does no harm.
   CHECK(refusal(SmallGame().with(&SmallGame::grammar, " \"see\":",
                                  " \"unused\": [{\"rhs\": \"a } b\"}],\n \"see\":")) == "accepted");
+}
+
+TEST_CASE(
+    "a grammar that doubles its text again and again is refused, or fails the episode, and never hangs") {
+  std::string rules;
+  for (int i = 0; i < 40; ++i) {
+    const std::string next = "#twice" + std::to_string(i + 1) + "#";
+    rules += " \"twice" + std::to_string(i) + "\": [{\"rhs\": \"" + next + next + "\"}],\n";
+  }
+  rules += " \"twice40\": [{\"rhs\": \"x\"}],\n \"see\":";
+  SmallGame doubling;
+  doubling.with(&SmallGame::grammar, " \"see\":", rules);
+  World world(compiled(SmallGame(doubling).with(&SmallGame::grammar, "Time passes.", "#twice0#")));
+  std::string text;
+  CHECK_THROWS_AS(world.step("wait", text), EnvironmentFailure);
+  CHECK(refusal(SmallGame(doubling).with(&SmallGame::grammar, "Hello.", "#twice0#"))
+            .find("makes a text that is too long") != std::string::npos);
+  CHECK(refusal(
+            SmallGame(doubling).with(&SmallGame::grammar, "template :: \"wait\"", "template :: \"#twice0#\""))
+            .find("makes a text that is too long") != std::string::npos);
 }
 
 TEST_CASE("damaged game files say what and where") {
