@@ -3,6 +3,7 @@
 // Without a path it plays the embedded household games. Prints one line a measurement, each with its
 // unit, in processor time of one core. LODESTEP_PYTHON names an interpreter with textworld and alfworld: then
 // the original is timed beside it.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -72,9 +73,14 @@ int run(int argc, char** argv) {
   }
   line("load of a game file", seconds_since(load_start) / static_cast<double>(files.size()) * 1e6, "us");
   std::size_t tables = 0;
-  for (const auto& game : games) tables += game->memory_bytes();
+  std::size_t largest = 0;
+  for (const auto& game : games) {
+    tables += game->memory_bytes();
+    largest = std::max(largest, game->memory_bytes());
+  }
   line("memory of a loaded game: tables",
        static_cast<double>(tables) / static_cast<double>(games.size()) / 1024, "KiB");
+  line("memory of the largest loaded game", static_cast<double>(largest) / 1024, "KiB");
   line("memory of a loaded game: resident growth",
        static_cast<double>(resident_bytes() - memory_before) / static_cast<double>(games.size()) / 1024,
        "KiB");
