@@ -1,5 +1,5 @@
 // How many pairs of pages that must not be merged each matcher merges.
-//   bench_lookalikes [URL]      # with an endpoint's embeddings too
+//   bench_lookalikes [URL CACHE]      # with an endpoint's embeddings too, kept in a file
 #include <cstdio>
 #include <iostream>
 
@@ -28,8 +28,8 @@ int main(int argc, char** argv) {
       {"embedding (hash) .99, guard", "embedding", {}},
       {"robust", "robust", {}},
       {"robust, typos=on", "robust", {{"typos", "on"}}}};
-  if (argc > 1) {
-    const Settings endpoint{{"embedder", argv[1]}};
+  if (argc > 2) {
+    const Settings endpoint{{"embedder", argv[1]}, {"cache", argv[2]}, {"timeout", "600"}};
     choices.push_back({"embedding (endpoint) .95", "embedding", endpoint});
     choices.back().settings.insert(choices.back().settings.end(), {{"threshold", "0.95"}, {"guard", "none"}});
     choices.push_back({"embedding (endpoint) .99, guard", "embedding", endpoint});
