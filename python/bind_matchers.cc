@@ -121,7 +121,9 @@ void bind_matchers(nb::module_& module) {
   module.def(
       "match_pages", match_pages, nb::arg("lines"), nb::arg("matcher"), nb::arg("settings"),
       nb::arg("model").none(),
-      nb::sig("def match_pages(lines: str, matcher: str, settings: dict, model: bytes | None) -> dict"),
+      nb::sig(
+          "def match_pages(lines: str, matcher: str, settings: dict[str, typing.Any], model: bytes | None) "
+          "-> dict[str, typing.Any]"),
       "Keys of pages (JSON lines as `lodestep match` reads them), notes, failures, cost, agreement, model.");
   module.def("matchers", matchers, nb::sig("def matchers() -> list[dict[str, typing.Any]]"),
              "The matchers: name, summary, options.");
