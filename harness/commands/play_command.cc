@@ -113,8 +113,11 @@ class JsonPlayer {
     if (!episode_.started()) return bad("step before reset");
     const std::optional<std::string> action = text_member(request, "action");
     if (!action) return bad("step needs the text member 'action'");
-    const StepResult result = episode_.step(*action);
-    return reply(episode_, result, setup_.max_steps != 0);
+    try {
+      return reply(episode_, episode_.step(*action), setup_.max_steps != 0);
+    } catch (const EnvironmentFailure& failure) {  // the episode is lost; a reset starts the next one
+      return Error{ErrorCode::kUnavailable, failure.what(), "", ""};
+    }
   }
 
   Result<std::string> snapshot() const {
