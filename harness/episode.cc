@@ -38,12 +38,14 @@ Status Episode::reset(const Task& task) {
   steps_ = 0;
   started_ = true;
   truncated_ = false;
+  done_ = environment_->observe().done();
   return {};
 }
 
 StepResult Episode::step(std::string_view action) {
   if (ended() && !plays_on_) return environment_->observe();
   StepResult result = environment_->step(action);
+  done_ = plays_on_ ? environment_->observe().done() : result.done();
   // A budget counts every turn. An episode that plays on replays an original, whose own limit counts as it
   // does and compares with ==: it is cut exactly once.
   const bool counts = result.counted || !plays_on_;
@@ -90,7 +92,8 @@ Status Episode::load(std::string_view saved) {
   task_ = std::move(snapshot.task);
   steps_ = *step_number;
   started_ = true;
-  truncated_ = max_steps_ != 0 && steps_ >= max_steps_ && !environment_->observe().done();
+  done_ = environment_->observe().done();
+  truncated_ = max_steps_ != 0 && steps_ >= max_steps_ && !done_;
   return {};
 }
 
@@ -100,6 +103,7 @@ Episode Episode::fork() const {
   copy.steps_ = steps_;
   copy.started_ = started_;
   copy.truncated_ = truncated_;
+  copy.done_ = done_;
   return copy;
 }
 

@@ -29,7 +29,7 @@ class Episode {
   std::size_t turns_left() const;  // of the budget; 0 when there is none
   // The budget ran out before the environment ended: not a failure of the task (truncated, not terminated).
   bool truncated() const { return truncated_; }
-  bool ended() const { return truncated_ || environment_->observe().done(); }
+  bool ended() const { return truncated_ || done_; }
   const Environment& environment() const { return *environment_; }
   const Task& task() const { return task_; }
 
@@ -47,6 +47,7 @@ class Episode {
   bool plays_on_ = false;
   bool started_ = false;
   bool truncated_ = false;
+  bool done_ = false;  // as the environment said last: asking it again would write its text again
 };
 
 }  // namespace lodestep::harness

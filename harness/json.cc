@@ -33,18 +33,23 @@ bool nests_too_deep(std::string_view text) {
 
 }  // namespace
 
-Result<rapidjson::Document> parse_json(std::string_view text, const std::string& where) {
+Status parse_json(std::string_view text, const std::string& where, rapidjson::Document& document) {
   if (!is_valid_utf8(text)) return Error{ErrorCode::kBadData, "not valid UTF-8", where, ""};
   if (nests_too_deep(text)) {
     return Error{ErrorCode::kBadData, "JSON nested deeper than " + std::to_string(kMaxNesting), where, ""};
   }
-  rapidjson::Document document;
   document.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag>(text.data(), text.size());
   if (document.HasParseError()) {
     return Error{ErrorCode::kBadData,
                  std::string("malformed JSON: ") + rapidjson::GetParseError_En(document.GetParseError()),
                  where + (where.empty() ? "byte " : ", byte ") + std::to_string(document.GetErrorOffset()), ""};
   }
+  return {};
+}
+
+Result<rapidjson::Document> parse_json(std::string_view text, const std::string& where) {
+  rapidjson::Document document;
+  if (Status status = parse_json(text, where, document); !status) return status.error();
   return document;
 }
 

@@ -9,6 +9,7 @@ if command -v npm >/dev/null && ! cmp -s web/package-lock.json web/node_modules/
   (cd web && npm ci --silent --ignore-scripts --no-audit --no-fund >&2 && cp package-lock.json node_modules/.lodestep-lock) ||
     echo "npm ci failed: the viewer's browser tests will skip" >&2
 fi
+scripts/clients.sh
 scripts/build.sh release
 ctest --test-dir build --output-on-failure --parallel "$(nproc)"
 scripts/python-tests.sh

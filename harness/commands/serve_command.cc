@@ -25,6 +25,8 @@ struct ServeArgs {
   Settings settings;
   std::int64_t port = 8000, max_sessions = static_cast<std::int64_t>(default_max_sessions()), max_sessions_per_client = 0;
   std::int64_t session_timeout = Limits().session_idle_seconds, max_steps = -1, threads = 0, workers = 0;
+  double step_timeout = static_cast<double>(Limits().step_milliseconds) / 1000, ping_interval = static_cast<double>(Limits().ping_milliseconds) / 1000;
+  bool web = false;
 };
 
 // "PATH" for the only environment, or "NAME=PATH[,NAME=PATH]".
@@ -153,6 +155,9 @@ Result<LogLevel> log_level_of(const std::string& name) {
 
 // Everything a running server borrows, in the order of its making.
 Result<int> serve(const ServeArgs& args, Io& io) {
+  if (args.step_timeout < 0.001 || args.ping_interval < 0.001) {
+    return Error{ErrorCode::kInvalidArgument, "a limit of time is at least 0.001 s", args.step_timeout < 0.001 ? "--step-timeout" : "--ping-interval", ""};
+  }
   const Result<LogLevel> level = log_level_of(args.log_level);
   if (!level) return level.error();
   std::vector<std::string> tokens;
@@ -176,9 +181,13 @@ Result<int> serve(const ServeArgs& args, Io& io) {
   config.limits.max_sessions = static_cast<std::size_t>(args.max_sessions);
   config.limits.max_sessions_per_client = static_cast<std::size_t>(args.max_sessions_per_client);
   config.limits.session_idle_seconds = args.session_timeout;
+  config.limits.step_milliseconds = static_cast<std::int64_t>(args.step_timeout * 1000);
+  config.limits.ping_milliseconds = static_cast<std::int64_t>(args.ping_interval * 1000);
   config.limits.max_connections = std::max(config.limits.max_connections, config.limits.max_sessions + 1000);
   config.recorder = recording->recorder.get();
+  config.recording = args.record;
   config.first_recorded_group = recording->next_group;
+  config.web = args.web;
   config.version = LODESTEP_VERSION;
   const SystemClock clock;
   Service service(std::move(config), clock);
@@ -228,6 +237,9 @@ Result<int> run_serve(const std::vector<std::string>& words, Io& io) {
   args.option("--max-sessions", serving.max_sessions, "sessions in all; the default follows the machine's memory").range(1, 10000000);
   args.option("--max-sessions-per-client", serving.max_sessions_per_client, "sessions of one client address, 0 = no limit of its own").range(0, 10000000);
   args.option("--session-timeout", serving.session_timeout, "seconds until an idle session is closed, 0 = never").range(0, 1000000000);
+  args.option("--step-timeout", serving.step_timeout, "seconds after which a request is answered with an error in place of its own answer").range(0, 1000000);
+  args.option("--ping-interval", serving.ping_interval, "seconds of silence after which a WebSocket is pinged; two unanswered pings end it").range(0, 1000000);
+  args.flag("--web", serving.web, "serve OpenEnv's web routes: /web/metadata, /web/reset, /web/step, /web/state");
   args.option("--max-steps", serving.max_steps, "step budget of sessions that name none, 0 = none; the environment's own when left out").range(-1, 1000000);
   args.option("--record", serving.record, "recording of all sessions; an existing one is continued");
   args.option("--tls-cert", serving.tls_cert, "PEM file of the certificate chain: serve HTTPS");

@@ -19,6 +19,9 @@ Result<rapidjson::Document> parse_json_object(std::string_view text, const std::
 // The same for any JSON value.
 Result<rapidjson::Document> parse_json(std::string_view text, const std::string& where);
 
+// The same into a document that the caller made, with memory of its own choice.
+Status parse_json(std::string_view text, const std::string& where, rapidjson::Document& document);
+
 // A member that is text; nullopt when absent or of another type.
 std::optional<std::string> text_member(const rapidjson::Value& object, const char* name);
 

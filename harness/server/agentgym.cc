@@ -108,27 +108,40 @@ Result<std::pair<std::int64_t, std::shared_ptr<Session>>> open_numbered(const Ca
   return Error{ErrorCode::kUnavailable, "no free environment number", "", ""};
 }
 
-Lease find(const Call& call, std::int64_t number) {
-  return call.service.pool().find(pool_id(call.environment, number)).lease;
+SessionPool::Found find(const Call& call, std::int64_t number) {
+  return call.service.pool().find(pool_id(call.environment, number));
 }
 
-std::string unknown(std::int64_t number) { return "unknown or closed id " + std::to_string(number); }
+std::string unknown(const SessionPool::Found& found, std::int64_t number) {
+  const bool busy = found.fate == SessionPool::Fate::kBusy;
+  return (busy ? "another request is playing id " : "unknown or closed id ") + std::to_string(number);
+}
 
 HttpResponse full(const Error& error) {
   return json_response(503, JsonObject().text("error", reason(error)).end());
 }
 
+// How many games of the first split, and of all others together, the clients count through.
+struct ListSizes {
+  std::size_t first, others;
+};
+constexpr ListSizes kAll{~std::size_t{0}, ~std::size_t{0}};
+constexpr ListSizes kAlfworldGames{2420, 200};  // training, then test
+
 // The N-th task when all splits are laid end to end: the fixed list that these clients count through.
-Result<TaskChoice> nth_task(const HostedEnvironment& environment, std::int64_t n) {
+Result<TaskChoice> nth_task(const HostedEnvironment& environment, std::int64_t n, const ListSizes& sizes) {
   const EnvFactory& factory = *environment.factory;
   std::size_t before = 0;
+  std::size_t room = sizes.first;
   for (const std::string& split : factory.splits()) {
     const Result<std::size_t> count = factory.task_count(split);
     if (!count) return count.error();
-    if (n >= 0 && static_cast<std::uint64_t>(n) - before < *count) {
+    const std::size_t taken = std::min(*count, room);
+    if (n >= 0 && static_cast<std::uint64_t>(n) - before < taken) {
       return TaskChoice{0, split, static_cast<std::uint64_t>(n) - before, {}};
     }
-    before += *count;
+    room = before == 0 ? sizes.others : room - taken;
+    before += taken;
   }
   return Error{ErrorCode::kNotFound, "index " + std::to_string(n) + " is out of range: there are " + std::to_string(before) + " tasks", "", ""};
 }
@@ -196,14 +209,15 @@ HttpResponse alfworld_reset(const Call& call) {
   const std::int64_t game = body.whole("game");
   const std::string world = body.text("world_type");
   if (body.refused) return *body.refused;
-  const Lease session = find(call, id);
-  if (!session) return told(unknown(id));
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return told(unknown(found, id));
   if (world != "Text" && world != "Embody" && world != "Hybrid") {
     return told("unknown world_type '" + world + "'; known: Text, Embody, Hybrid");
   }
-  const Result<TaskChoice> choice = nth_task(call.environment, game);
+  const Result<TaskChoice> choice = nth_task(call.environment, game, kAlfworldGames);
   if (!choice) return told(reason(choice.error()));
-  const Result<StepResult> first = call.service.reset(*session, *choice, "");
+  const Result<StepResult> first = call.service.reset(*session, *choice);
   if (!first) return told(reason(first.error()));
   session->label = JsonObject().text("world_type", world).raw("game", std::to_string(game)).end();
   return json_response(200, JsonObject()
@@ -220,8 +234,9 @@ HttpResponse alfworld_step(const Call& call) {
   const std::int64_t id = body.whole("id");
   const std::string action = body.text("action");
   if (body.refused) return *body.refused;
-  const Lease session = find(call, id);
-  if (!session) return told(unknown(id));
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return told(unknown(found, id));
   if (!session->episode.started()) return told("step before reset");
   if (session->episode.ended()) return told("the game is done: reset it first");
   const Result<StepResult> result = call.service.step(*session, action);
@@ -239,8 +254,9 @@ HttpResponse alfworld_step(const Call& call) {
 HttpResponse show(const Call& call, std::string (*text)(const Session&)) {
   std::int64_t id = 0;
   if (auto refused = read_query_id(call, "id", id)) return *refused;
-  const Lease session = find(call, id);
-  if (!session) return told(unknown(id));
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return told(unknown(found, id));
   if (!session->episode.started()) return told("nothing to show before reset");
   return json_response(200, text(*session));
 }
@@ -276,7 +292,9 @@ std::string detail_of(const Session& session, const std::string& name, const std
 
 std::string page_text(const Session& session) { return session.episode.environment().observe().observation.text; }
 
-HttpResponse no_shop(std::int64_t id) { return agentgym_error(404, "", unknown(id)); }
+HttpResponse no_shop(const SessionPool::Found& found, std::int64_t id) {
+  return agentgym_error(found.fate == SessionPool::Fate::kBusy ? 409 : 404, "", unknown(found, id));
+}
 
 // These clients read pages as "[SEP]" text, whatever the server shows others.
 HttpResponse webshop_create(const Call& call) {
@@ -286,7 +304,7 @@ HttpResponse webshop_create(const Call& call) {
   if (!opened) return full(opened.error());
   // As in the original, a new shop is open at once, with any goal.
   const Lease session(opened->second, call.service.pool().clock());
-  const Result<StepResult> first = call.service.reset(*session, {}, "");
+  const Result<StepResult> first = call.service.reset(*session, {});
   if (!first) return full(first.error());
   session->actions.clear();
   return json_response(200, std::to_string(opened->first));
@@ -298,14 +316,15 @@ HttpResponse webshop_reset(const Call& call) {
   const std::int64_t id = body.whole("env_idx");
   const std::optional<std::int64_t> number = body.optional_whole("session_id");
   if (body.refused) return *body.refused;
-  const Lease session = find(call, id);
-  if (!session) return no_shop(id);
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return no_shop(found, id);
   TaskChoice choice;
   if (number) {
     choice.seed = 0;
     choice.task_id = "session/" + std::to_string(*number);
   }
-  const Result<StepResult> first = call.service.reset(*session, choice, "");
+  const Result<StepResult> first = call.service.reset(*session, choice);
   if (!first) return agentgym_error(400, "", reason(first.error()));
   session->actions.clear();
   return json_response(200, json_list({json_quote(first->observation.text), "null"}));
@@ -317,8 +336,9 @@ HttpResponse webshop_step(const Call& call) {
   const std::int64_t id = body.whole("env_idx");
   const std::string action = body.text("action");
   if (body.refused) return *body.refused;
-  const Lease session = find(call, id);
-  if (!session) return no_shop(id);
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return no_shop(found, id);
   const Result<StepResult> result = call.service.step(*session, action);
   if (!result) return full(result.error());
   session->actions.push_back(action);
@@ -333,8 +353,9 @@ HttpResponse webshop_step(const Call& call) {
 HttpResponse show_shop(const Call& call, std::string (*text)(const Session&)) {
   std::int64_t id = 0;
   if (auto refused = read_query_id(call, "env_idx", id)) return *refused;
-  const Lease session = find(call, id);
-  if (!session) return no_shop(id);
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return no_shop(found, id);
   return json_response(200, text(*session));
 }
 
@@ -365,8 +386,9 @@ Result<std::string> shown_as(const Call& call, const Session& session, const cha
 HttpResponse webshop_state(const Call& call) {
   std::int64_t id = 0;
   if (auto refused = read_query_id(call, "env_idx", id)) return *refused;
-  const Lease session = find(call, id);
-  if (!session) return no_shop(id);
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return no_shop(found, id);
   const Result<std::string> url = shown_as(call, *session, "url");
   if (!url) return full(url.error());
   const Result<std::string> html = shown_as(call, *session, "html");
@@ -391,7 +413,17 @@ HttpResponse list_numbers(const Call& call) {
   return json_response(200, json_list(out));
 }
 
-HttpResponse webshop_close(const Call& call) { return close_by(call, "env_idx"); }
+// Closing twice is no mistake; closing what never was is.
+HttpResponse webshop_close(const Call& call) {
+  Body body(call);
+  const std::int64_t id = body.refused ? 0 : body.whole("env_idx");
+  if (body.refused) return *body.refused;
+  if (!call.service.pool().close(pool_id(call.environment, id))) {
+    const SessionPool::Found found = find(call, id);
+    if (found.fate == SessionPool::Fate::kUnknown) return no_shop(found, id);
+  }
+  return json_response(200, "true");
+}
 
 // ---- sokoban and other games by id ----
 
@@ -410,11 +442,12 @@ HttpResponse game_reset(const Call& call) {
   const std::int64_t id = body.whole("id");
   const std::int64_t index = body.whole("data_idx");
   if (body.refused) return *body.refused;
-  const Lease session = find(call, id);
-  if (!session) return told(unknown(id));
-  const Result<TaskChoice> choice = nth_task(call.environment, index);
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return told(unknown(found, id));
+  const Result<TaskChoice> choice = nth_task(call.environment, index, kAll);
   if (!choice) return told(reason(choice.error()));
-  const Result<StepResult> first = call.service.reset(*session, *choice, "");
+  const Result<StepResult> first = call.service.reset(*session, *choice);
   if (!first) return told(reason(first.error()));
   return json_response(200, game_json(*session, *first));
 }
@@ -425,8 +458,9 @@ HttpResponse game_step(const Call& call) {
   const std::int64_t id = body.whole("id");
   const std::string action = body.text("action");
   if (body.refused) return *body.refused;
-  const Lease session = find(call, id);
-  if (!session) return told(unknown(id));
+  const SessionPool::Found found = find(call, id);
+  const Lease& session = found.lease;
+  if (!session) return told(unknown(found, id));
   if (!session->episode.started()) return told("step before reset");
   if (session->episode.ended()) return told("the game is done: reset it first");
   const Result<StepResult> result = call.service.step(*session, action);
@@ -488,6 +522,9 @@ const std::vector<Route>& game_routes() {
 }
 
 }  // namespace
+
+// Another status than 200 would make these clients send the step again.
+HttpResponse agentgym_late(std::string_view message) { return told(message); }
 
 HttpResponse agentgym_http(const Call& call, const std::vector<std::string>& path) {
   const std::vector<Route>& routes = call.environment.name == "alfworld"  ? alfworld_routes()

@@ -131,6 +131,17 @@ HttpResponse Application::handle(const HttpRequest& request) {
   return response;
 }
 
+HttpResponse Application::late(const HttpRequest& request, double seconds, bool by_client) {
+  service_.metrics().count_refusal("late");
+  log_event(LogLevel::kWarning, "late_answer", {{"target", request.target.substr(0, 256)}, {"client", request.client}, {"seconds", json_number(seconds)}});
+  const std::string message = "no answer within " + json_number(seconds) + " s (" + (by_client ? "timeout_s of the request" : "limit step_time") + ")";
+  const std::optional<Target> target = parse_target(request.target);
+  const Mount mount = target ? find_mount(service_, *target) : Mount{};
+  if (mount.kind == Mount::Kind::kOpenEnv) return openenv_late(message, by_client);
+  if (mount.kind == Mount::Kind::kAgentGym) return agentgym_late(message);
+  return native_late(message);
+}
+
 std::unique_ptr<SocketHandler> Application::open_socket(const HttpRequest& request, HttpResponse& refusal) {
   const std::optional<Target> target = parse_target(request.target);
   if (!target) {
@@ -155,8 +166,8 @@ std::unique_ptr<SocketHandler> Application::open_socket(const HttpRequest& reque
 }
 
 bool Application::is_quick(const HttpRequest& request) const {
-  if (request.method == "GET") return request.target == "/health" || request.target == "/ready";
-  return service_.steps_are_quick() && request.body.size() < 65536 && request.target.ends_with("/step") &&
+  if (request.method == "GET") return request.target.ends_with("/health") || request.target == "/ready";
+  return service_.all_steps_are_quick() && request.body.size() < 65536 && request.target.ends_with("/step") &&
          request.target.find("/groups/") == std::string::npos && request.target.find("/batch/") == std::string::npos &&
          request.target.starts_with("/v1/");
 }

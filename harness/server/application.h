@@ -25,6 +25,8 @@ class Application {
   Application(Service& service, std::vector<std::string> tokens) : service_(service), tokens_(std::move(tokens)) {}
 
   HttpResponse handle(const HttpRequest& request);
+  // The answer to a request whose own is not there after `seconds`; by_client: it asked for that limit itself.
+  HttpResponse late(const HttpRequest& request, double seconds, bool by_client);
   // The handler of a WebSocket that asks for this target; nullptr: answer `refusal` instead.
   std::unique_ptr<SocketHandler> open_socket(const HttpRequest& request, HttpResponse& refusal);
   // Whether the answer comes fast enough for a thread that serves other connections.

@@ -1,6 +1,6 @@
 // Groups of sessions that are stepped and credited together: G tasks, n members each.
 //   std::shared_ptr<GroupSet> set = groups.find(id);
-// Threads: the table is safe; a set's step fields are guarded by its mutex, its members by their own.
+// Threads: the table is safe; of a set, `mutex` guards the list of members, `playing` the step fields.
 #pragma once
 
 #include <atomic>
@@ -22,6 +22,7 @@ struct GroupSet {
   std::vector<std::string> tasks;                 // in order; empty when members joined one by one
   std::vector<std::shared_ptr<Session>> members;  // task-major
   std::mutex mutex;
+  std::timed_mutex playing;  // held while the members are stepped
   std::uint64_t step_id = 0;
   std::string step_reply;
   std::atomic<std::int64_t> last_used{0};

@@ -4,7 +4,11 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/status.hpp>
+#include <openssl/evp.h>
 
+#include <array>
+
+#include "base/check.h"
 #include "base/text.h"
 
 namespace lodestep::harness {
@@ -77,6 +81,16 @@ HttpRefusal refusal_of(const boost::system::error_code& failure) {
   return bad("malformed HTTP: " + failure.message());
 }
 
+bool declares_endless_body(std::string_view arrived) {
+  constexpr std::string_view kName = "content-length:";
+  for (const std::string_view line : split(arrived, '\n')) {
+    if (line.size() <= kName.size() || ascii_lower(line.substr(0, kName.size())) != kName) continue;
+    const std::string_view value = trim(line.substr(kName.size()));
+    return value.size() > 18 && value.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+  return false;
+}
+
 bool wants_websocket(const HttpHeader& header) { return has_token(header, Field::upgrade, "websocket"); }
 
 std::optional<HttpRefusal> check_handshake(const HttpHeader& header) {
@@ -88,6 +102,15 @@ std::optional<HttpRefusal> check_handshake(const HttpHeader& header) {
   if (count_of(header, Field::sec_websocket_version) == 0) return bad("a WebSocket handshake needs Sec-WebSocket-Version");
   if (header[Field::sec_websocket_version] != "13") return HttpRefusal{426, "WEBSOCKET_VERSION", "this server speaks WebSocket version 13"};
   return std::nullopt;
+}
+
+std::string handshake_reply(const HttpHeader& header) {
+  const std::string key = std::string(trim(std::string(header[Field::sec_websocket_key]))) + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  LODESTEP_CHECK(EVP_Digest(key.data(), key.size(), digest.data(), &size, EVP_sha1(), nullptr) == 1, key);
+  const std::string accept = base64_encode(std::string(reinterpret_cast<const char*>(digest.data()), size));
+  return "HTTP/1.1 101 Switching Protocols\r\nServer: lodestep\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + accept + "\r\n\r\n";
 }
 
 std::string response_head(const HttpResponse& response, bool keep_alive, std::string_view request_id) {

@@ -28,9 +28,10 @@ struct Limits {
   std::int64_t header_seconds = 10;
   std::int64_t body_progress_seconds = 30;
   std::int64_t keep_alive_seconds = 900;    // idle connection between requests
-  std::int64_t ping_seconds = 20;           // silent WebSocket; dropped after two unanswered ones
+  std::int64_t ping_milliseconds = 20000;   // silent WebSocket; dropped after two unanswered ones
   std::int64_t write_seconds = 120;         // a client that reads nothing is dropped
-  std::int64_t step_seconds = 300;          // a reply that takes longer is logged as late
+  std::int64_t step_milliseconds = 300000;  // an answer that takes longer is an error in its place
+  std::int64_t busy_milliseconds = 1000;    // waiting for a session that another request plays
 };
 
 // Half of the machine's memory at 100 KB a session, at least 1,000 and at most 100,000.

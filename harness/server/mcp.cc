@@ -129,6 +129,7 @@ std::string call(const std::string& id, const rapidjson::Value& params, const Rp
     return call_in_session(id, *name, arguments, scope.service, session);
   }
   SessionPool::Found found = scope.service.pool().find(session_id);
+  if (found.fate == SessionPool::Fate::kBusy) return rpc_error(id, kServerError, "another request is playing session " + session_id);
   if (!found.lease || &found.lease->environment != &scope.environment) {
     return rpc_error(id, kInvalidParams, "Unknown session_id: " + session_id.substr(0, 100));
   }
@@ -154,7 +155,7 @@ Result<std::string> call_tool(const std::string& name, const rapidjson::Value& a
     if (!problems.empty()) {
       return Error{ErrorCode::kInvalidArgument, problems[0].field + ": " + problems[0].message, "", ""};
     }
-    const Result<StepResult> first = service.reset(session, choice, "");
+    const Result<StepResult> first = service.reset(session, choice);
     if (!first) return first.error();
     return shown(session, *first);
   }

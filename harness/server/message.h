@@ -3,6 +3,8 @@
 // Threads: values.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,8 @@ struct HttpRequest {
   std::string client = "local";    // the peer's address
   std::string authorization = {};  // value of that header
   std::string content_type = {};
+  // The client wants its answer within so many seconds: told to the connection as soon as the body is read.
+  std::function<void(double seconds)> answer_within = {};
 };
 
 struct HttpResponse {
@@ -38,8 +42,8 @@ std::optional<Target> parse_target(std::string_view target);
 
 // What one WebSocket message is answered.
 struct SocketReply {
-  std::string text;    // empty: nothing is sent
-  bool close = false;  // then Close 1000
+  std::string text = {};    // empty: nothing is sent
+  std::uint16_t close = 0;  // then Close with this code; 0: stay
 };
 
 // One WebSocket. Destroying it ends what it owns.
@@ -52,6 +56,13 @@ class SocketHandler {
   virtual SocketReply on_message(std::string_view text) = 0;  // one call at a time
   // Answers fast enough for a thread that serves other sockets too.
   virtual bool is_quick(std::string_view text) const = 0;
+  // Said before any message.
+  virtual SocketReply greeting() { return {}; }
+  // What a message is answered whose own answer passes the time limit, and what those behind it are answered until it
+  // has come. Called while on_message runs elsewhere.
+  virtual SocketReply late(std::string_view text) const = 0;
+  // The answer that passed the limit has come; its sender never saw it.
+  virtual void on_dropped() {}
 };
 
 }  // namespace lodestep::harness

@@ -14,6 +14,7 @@ namespace lodestep::harness {
 // The counters of one environment, found once.
 struct EnvironmentCounters {
   std::atomic<std::uint64_t> resets{0}, steps{0}, nanoseconds{0};
+  std::atomic<int> unproven{200};  // quick steps still to come before its steps count as quick
 };
 
 class Metrics {

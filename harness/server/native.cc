@@ -39,8 +39,11 @@ HttpResponse native_error(const Error& error) {
   return native_error(400, "BAD_REQUEST", error_reason(error));
 }
 
+HttpResponse native_late(std::string_view message) { return native_error(504, "LATE", message); }
+
 HttpResponse no_session(SessionPool::Fate fate, const std::string& id) {
   const std::string shown = id.substr(0, 64);
+  if (fate == SessionPool::Fate::kBusy) return native_error(409, "SESSION_BUSY", "another request is playing session " + shown + "; ask again later");
   if (fate == SessionPool::Fate::kClosed) return native_error(410, "SESSION_CLOSED", "session " + shown + " was closed or idled too long");
   return native_error(404, "NO_SESSION", "there is no session " + shown);
 }
@@ -144,18 +147,21 @@ TaskChoice merged_choice(const TaskChoice& created, const TaskChoice& asked) {
 // ---- playing ----
 
 std::string native_result(const Session& session, const StepResult& result) {
-  std::string out = result_json(session, result);
-  out.pop_back();
-  return out + "," + JsonObject()
+  std::string more = JsonObject()
                          .text("session_id", session.id)
                          .text("episode_id", session.episode_id)
                          .count("step_count", session.episode.steps())
                          .boolean("terminated", result.done())
                          .boolean("truncated", session.episode.truncated())
                          .boolean("action_valid", result.action_valid)
-                         .text("state_key", shown_situation(session).state_key)
-                         .end()
-                         .substr(1);
+                         .text("state_key", Shown(session).state_key())
+                         .end();
+  more.front() = ',';
+  more.pop_back();
+  std::string out;
+  out.reserve(2048);
+  append_result(out, session, result, more);
+  return out;
 }
 
 HttpResponse native_step(Service& service, Session& session, const std::string& action, std::uint64_t step_id) {
@@ -229,7 +235,7 @@ SessionPool::Found find(Service& service, const std::string& id) {
 HttpResponse reset_with(Service& service, Session& session, Body& body) {
   TaskChoice asked;
   body.choice(asked);
-  const std::string episode_id = body.text("episode_id").value_or("");
+  const std::optional<std::string> episode_id = body.text("episode_id");
   if (!body.ok()) return body.refusal();
   const Result<StepResult> first = service.reset(session, merged_choice(session.choice, asked), episode_id);
   if (!first) return native_error(first.error());
@@ -259,9 +265,10 @@ HttpResponse show_session(const Call& call) {
   if (is_session_id(call.captured[0])) session = call.service.pool().peek(call.captured[0]);
   if (!session) return no_session(find(call.service, call.captured[0]).fate, call.captured[0]);
   const std::int64_t idle = call.service.pool().clock().milliseconds() - session->last_used;
-  const std::lock_guard lock(session->mutex);  // not a lease: looking does not renew it
   JsonObject out;
   out.text("session_id", session->id).text("env", session->environment.name);
+  const Lease look(session, call.service.pool().clock(), Lease::Use::kLook);
+  if (!look) return json_response(200, out.boolean("busy", true).number("idle_seconds", 0).end());
   const Episode& episode = session->episode;
   if (episode.started()) {
     out.text("episode_id", session->episode_id).text("task_id", episode.task().id).count("seed", episode.task().seed);
@@ -271,7 +278,7 @@ HttpResponse show_session(const Call& call) {
   out.count("step_count", episode.steps())
       .boolean("done", episode.started() && episode.ended())
       .boolean("truncated", episode.truncated())
-      .number("idle_seconds", static_cast<double>(session->busy > 0 ? 0 : idle) / 1000.0)
+      .number("idle_seconds", static_cast<double>(session->busy > 1 ? 0 : idle) / 1000.0)
       .count("max_steps", session->max_steps);
   if (!session->group.empty()) out.text("group", session->group);
   return json_response(200, out.end());
@@ -405,7 +412,7 @@ HttpResponse batch_reset(const Call& call) {
       results.push_back(batch_item(no_session(found.fate, ids[i])));
       continue;
     }
-    const Result<StepResult> first = call.service.reset(*found.lease, merged_choice(found.lease->choice, choices[i]), "");
+    const Result<StepResult> first = call.service.reset(*found.lease, merged_choice(found.lease->choice, choices[i]));
     results.push_back(first ? native_result(*found.lease, *first) : batch_item(native_error(first.error())));
   }
   return json_response(200, JsonObject().raw("results", json_list(results)).end());
@@ -529,13 +536,17 @@ HttpResponse show_limits(const Call& call) {
   put("header_time", limits.header_seconds, "seconds");
   put("body_progress", limits.body_progress_seconds, "seconds");
   put("keep_alive", limits.keep_alive_seconds, "seconds");
-  put("ping", limits.ping_seconds, "seconds");
+  put("ping", limits.ping_milliseconds / 1000, "seconds");
   put("write", limits.write_seconds, "seconds");
-  put("step_time", limits.step_seconds, "seconds; a step that takes longer is logged, not cut");
+  put("step_time", limits.step_milliseconds / 1000, "seconds; a request that takes longer is answered with an error");
   return json_response(200, out.end());
 }
 
 HttpResponse openapi(const Call& call) { return json_response(200, native_openapi(call.service.config().version)); }
+
+HttpResponse no_handshake(const Call&) {
+  return native_error(400, "NO_HANDSHAKE", "a WebSocket handshake is wanted here: 'Upgrade: websocket' and 'Connection: Upgrade'");
+}
 
 const std::vector<Route>& routes() {
   static const std::vector<Route> list = [] {
@@ -554,9 +565,11 @@ const std::vector<Route>& routes() {
         {"GET", "/tasks", &list_tasks},
         {"GET", "/limits", &show_limits},
         {"GET", "/openapi.json", &openapi},
+        {"GET", "/stream", &no_handshake},
     };
     for (const Route& route : group_routes()) all.push_back(route);
     for (const Route& route : credit_routes()) all.push_back(route);
+    for (const Route& route : recording_routes()) all.push_back(route);
     return all;
   }();
   return list;
@@ -569,8 +582,15 @@ class NativeSocket final : public SocketHandler {
   NativeSocket(Service& service, std::string client) : service_(service), client_(std::move(client)) {}
 
   bool is_quick(std::string_view text) const override {
-    return service_.steps_are_quick() && text.size() < 4096 && text.find("/sessions/") != std::string_view::npos &&
+    return service_.all_steps_are_quick() && text.size() < 4096 && text.find("/sessions/") != std::string_view::npos &&
            text.find("/step\"") != std::string_view::npos;
+  }
+
+  SocketReply late(std::string_view text) const override {
+    const Result<rapidjson::Document> message = parse_json_object(text, "message");
+    const bool has_id = message && message->HasMember("id");
+    return {answer(has_id ? to_json((*message)["id"]) : "null", 504,
+                   native_error_body("LATE", "no answer in time (limit step_time), or a message before this one has none yet"))};
   }
 
   SocketReply on_message(std::string_view text) override {

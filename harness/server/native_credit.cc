@@ -29,11 +29,12 @@ struct Played {
   std::string episode_id;
 };
 
-std::vector<Played> played_episodes(GroupSet& set) {
+Result<std::vector<Played>> played_episodes(GroupSet& set, const Clock& clock) {
   std::vector<Played> out;
   const std::lock_guard lock(set.mutex);
   for (const auto& member : set.members) {
-    const std::lock_guard session_lock(member->mutex);
+    const Lease look(member, clock, Lease::Use::kLook);
+    if (!look) return Error{ErrorCode::kUnavailable, "another request is playing a member of the group", member->id, "ask again later"};
     if (member->record) out.push_back({*member->record, member->id, member->episode_id});
   }
   std::stable_sort(out.begin(), out.end(), [](const Played& a, const Played& b) {
@@ -97,9 +98,10 @@ HttpResponse group_advantages(const Call& call) {
   request.matcher_settings = routed->matcher;
   if (const auto own = routed->estimators.find(request.estimator); own != routed->estimators.end()) request.settings = own->second;
 
-  std::vector<Played> played = played_episodes(*set);
+  const Result<std::vector<Played>> played = played_episodes(*set, call.service.pool().clock());
+  if (!played) return native_error(played.error());
   Recording recording;
-  for (const Played& episode : played) recording.episodes.push_back(episode.record);
+  for (const Played& episode : *played) recording.episodes.push_back(episode.record);
   const Result<Credited> credited = credit_recording(recording, request);
   if (!credited) return native_error(credited.error());
   std::optional<graph::Diagnostics> measured;
@@ -111,7 +113,7 @@ HttpResponse group_advantages(const Call& call) {
   const Estimate& estimate = credited->estimate;
   std::vector<std::string> rows;
   std::size_t row = 0;
-  for (const Played& episode : played) {
+  for (const Played& episode : *played) {
     for (std::size_t t = 0; t < episode.record.steps.size(); ++t, ++row) {
       JsonObject out;
       out.text("task", episode.record.task.id).text("episode", episode.episode_id).count("t", t);

@@ -26,10 +26,10 @@ constexpr std::uint64_t kMaxWhole = ~std::uint64_t{0};
 class Columns {
  public:
   void add(const Session& session, const StepResult& result) {
-    const Shown shown = shown_situation(session);
+    const Shown shown(session);
     append(observations_, json_quote(result.observation.text));
-    append(actions_, json_array(shown.actions));
-    append(keys_, json_quote(shown.state_key));
+    append(actions_, json_array(shown.actions()));
+    append(keys_, json_quote(shown.state_key()));
     append(rewards_, reward_json(result.reward));
     append(dones_, flag(is_done(session, result)));
     append(terminated_, flag(result.done()));
@@ -101,7 +101,7 @@ Status start_member(Service& service, const GroupSet& set, std::size_t g, const 
   const Lease session(member, service.pool().clock());
   session->group = set.id + "/" + std::to_string(g);
   session->choice = {wish.seed, "", {}, wish.tasks[g]};
-  const Result<StepResult> first = service.reset(*session, session->choice, "");
+  const Result<StepResult> first = service.reset(*session, session->choice);
   if (!first) return first.error();
   const Hash128 hash = session->episode.environment().true_state_hash();
   if (start && *start != hash) {
@@ -197,11 +197,15 @@ HttpResponse no_group(const std::string& id) {
 }
 
 // Steps the members from `begin` to `end`.
-Columns step_members(Service& service, const GroupSet& set, const std::vector<std::string>& actions, std::size_t begin,
-                     std::size_t end) {
+Columns step_members(Service& service, const std::vector<std::shared_ptr<Session>>& members,
+                     const std::vector<std::string>& actions, std::size_t begin, std::size_t end) {
   Columns columns;
   for (std::size_t i = begin; i < end; ++i) {
-    const Lease session(set.members[i], service.pool().clock());
+    const Lease session(members[i], service.pool().clock());
+    if (!session) {
+      columns.add_error("another request is playing the session");
+      continue;
+    }
     if (session->closed) {
       columns.add_error("the session is closed");
       continue;
@@ -221,14 +225,19 @@ Columns step_members(Service& service, const GroupSet& set, const std::vector<st
 }
 
 // A large group is stepped from both ends of the list at once: members share nothing.
-Columns step_all(Service& service, const GroupSet& set, const std::vector<std::string>& actions) {
+Columns step_all(Service& service, const std::vector<std::shared_ptr<Session>>& members, const std::vector<std::string>& actions) {
   constexpr std::size_t kWorthAThread = 64;
-  const std::size_t count = set.members.size();
-  if (count < kWorthAThread || std::thread::hardware_concurrency() < 2) return step_members(service, set, actions, 0, count);
-  std::future<Columns> second = std::async(std::launch::async, [&] { return step_members(service, set, actions, count / 2, count); });
-  Columns columns = step_members(service, set, actions, 0, count / 2);
+  const std::size_t count = members.size();
+  if (count < kWorthAThread || std::thread::hardware_concurrency() < 2) return step_members(service, members, actions, 0, count);
+  std::future<Columns> second = std::async(std::launch::async, [&] { return step_members(service, members, actions, count / 2, count); });
+  Columns columns = step_members(service, members, actions, 0, count / 2);
   columns.merge(second.get());
   return columns;
+}
+
+std::vector<std::shared_ptr<Session>> members_of(GroupSet& set) {
+  const std::lock_guard lock(set.mutex);
+  return set.members;
 }
 
 HttpResponse step_group(const Call& call) {
@@ -239,17 +248,19 @@ HttpResponse step_group(const Call& call) {
   if (!body.ok()) return body.refusal();
   const std::shared_ptr<GroupSet> set = call.service.groups().find(call.captured[0]);
   if (!set) return no_group(call.captured[0]);
-  const std::lock_guard lock(set->mutex);
-  if (actions->size() != set->members.size()) {
+  const std::unique_lock<std::timed_mutex> playing(set->playing, kPatience);
+  if (!playing) return native_error(409, "GROUP_BUSY", "another request is playing group " + set->id + "; ask again later");
+  const std::vector<std::shared_ptr<Session>> members = members_of(*set);
+  if (actions->size() != members.size()) {
     return native_error(400, "BAD_REQUEST", "'actions' has " + std::to_string(actions->size()) + " entries for " +
-                                                std::to_string(set->members.size()) + " members");
+                                                std::to_string(members.size()) + " members");
   }
   if (step_id != 0 && step_id == set->step_id) return json_response(200, set->step_reply);
   if (step_id != 0 && step_id != set->step_id + 1) {
     return native_error(409, "STEP_ID_CONFLICT", "step_id " + std::to_string(step_id) + " does not follow the last one: expected " +
                                                      std::to_string(set->step_id + 1));
   }
-  Columns columns = step_all(call.service, *set, *actions);
+  Columns columns = step_all(call.service, members, *actions);
   JsonObject out;
   out.text("group_set_id", set->id);
   if (step_id != 0) out.count("step_id", step_id);
@@ -265,15 +276,17 @@ HttpResponse step_group(const Call& call) {
 HttpResponse show_group(const Call& call) {
   const std::shared_ptr<GroupSet> set = call.service.groups().find(call.captured[0]);
   if (!set) return no_group(call.captured[0]);
-  const std::lock_guard lock(set->mutex);
   std::vector<std::string> ids;
-  for (const auto& member : set->members) ids.push_back(member->id);
-  return json_response(200, JsonObject()
-                                .text("group_set_id", set->id)
-                                .raw("tasks", json_array(set->tasks))
-                                .raw("sessions", json_array(ids))
-                                .count("step_id", set->step_id)
-                                .end());
+  for (const auto& member : members_of(*set)) ids.push_back(member->id);
+  JsonObject out;
+  out.text("group_set_id", set->id).raw("tasks", json_array(set->tasks)).raw("sessions", json_array(ids));
+  const std::unique_lock<std::timed_mutex> playing(set->playing, kPatience);
+  if (playing) {
+    out.count("step_id", set->step_id);
+  } else {
+    out.boolean("busy", true);
+  }
+  return json_response(200, out.end());
 }
 
 HttpResponse delete_group(const Call& call) {

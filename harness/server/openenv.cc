@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "harness/internal/json.h"
 #include "harness/server/internal/dialects.h"
+#include "harness/server/internal/frames.h"
 #include "harness/server/internal/json_text.h"
 #include "harness/server/internal/mcp.h"
 #include "harness/server/internal/situation.h"
@@ -69,7 +70,7 @@ Problems read_action(const rapidjson::Value& value, Action& action) {
   for (const auto& [name, member] : value.GetObject()) {
     const std::string_view key(name.GetString(), name.GetStringLength());
     if (key == "metadata") {
-      if (!member.IsObject() && !member.IsNull()) {
+      if (!member.IsObject()) {
         problems.push_back({"dict_type", "metadata", "Input should be a valid dictionary", shown_input(member)});
       }
     } else if (action.kind == Action::Kind::kCommand && key == "command") {
@@ -151,6 +152,13 @@ std::string state_json(const Session& session) {
   return out.end();
 }
 
+// What a reset says of the task. Trainers pass whole data rows: a task_id that is no text is one of their own columns.
+Problems read_row(const rapidjson::Value& row, TaskChoice& choice) {
+  Problems problems = read_choice(row, choice);
+  std::erase_if(problems, [](const FieldProblem& problem) { return problem.field == "task_id"; });
+  return problems;
+}
+
 // ---- HTTP ----
 
 // The body as an object. An absent body is an empty object where that is allowed.
@@ -171,15 +179,15 @@ std::optional<HttpResponse> read_body(const HttpRequest& request, bool required,
 }
 
 // A text member of bounded length; absent and null are fine.
-void check_name(const rapidjson::Value& object, const char* name, std::size_t limit, std::string& target, Problems& problems) {
+void check_name(const rapidjson::Value& object, const char* name, std::size_t limit, std::optional<std::string>& target, Problems& problems) {
   const auto found = object.FindMember(name);
   if (found == object.MemberEnd() || found->value.IsNull()) return;
   if (!found->value.IsString()) {
     problems.push_back({"string_type", name, "Input should be a valid string", shown_input(found->value)});
     return;
   }
-  target.assign(found->value.GetString(), found->value.GetStringLength());
-  if (code_points(target) > limit) {
+  target.emplace(found->value.GetString(), found->value.GetStringLength());
+  if (code_points(*target) > limit) {
     problems.push_back({"string_too_long", name, "String should have at most " + std::to_string(limit) + " characters",
                         shown_input(found->value)});
   }
@@ -189,8 +197,8 @@ HttpResponse reset(const Call& call) {
   rapidjson::Document body;
   if (auto refused = read_body(call.request, false, body)) return *refused;
   TaskChoice choice;
-  std::string episode_id;
-  Problems problems = read_choice(body, choice);
+  std::optional<std::string> episode_id;
+  Problems problems = read_row(body, choice);
   check_name(body, "episode_id", kHttpNameLimit, episode_id, problems);
   if (!problems.empty()) return unprocessable(problems, {"body"});
   Session session(random_id(), call.environment, call.environment.max_steps, call.request.client);
@@ -210,9 +218,11 @@ HttpResponse step(const Call& call) {
       problems.push_back({"float_type", "timeout_s", "Input should be a valid number", shown_input(limit->value)});
     } else if (!(limit->value.GetDouble() > 0)) {
       problems.push_back({"greater_than", "timeout_s", "Input should be greater than 0", shown_input(limit->value)});
+    } else if (call.request.answer_within) {
+      call.request.answer_within(limit->value.GetDouble());
     }
   }
-  std::string request_id;
+  std::optional<std::string> request_id;
   check_name(body, "request_id", kHttpNameLimit, request_id, problems);
   if (!problems.empty()) return unprocessable(problems, {"body"});
   Action action;
@@ -220,7 +230,7 @@ HttpResponse step(const Call& call) {
   if (!problems.empty()) return unprocessable(problems, {"body", "action"});
   // As in the reference server, each HTTP request has an environment of its own: here a fixed first episode.
   Session session(random_id(), call.environment, call.environment.max_steps, call.request.client);
-  const Result<StepResult> first = call.service.reset(session, {.seed = 0, .split = {}, .index = {}, .task_id = {}}, "");
+  const Result<StepResult> first = call.service.reset(session, {.seed = 0, .split = {}, .index = {}, .task_id = {}});
   if (!first) return openenv_error(503, "", reason(first.error()));
   const Result<std::string> result = play_action(call.service, session, action);
   if (!result) return openenv_error(503, "", reason(result.error()));
@@ -272,6 +282,68 @@ HttpResponse openapi(const Call& call) {
 
 HttpResponse mcp(const Call& call) {
   return json_response(200, answer_rpc_text(call.request.body, {call.service, call.environment, call.request.client, ""}));
+}
+
+// A socket's route without a handshake.
+HttpResponse no_handshake(const Call&) {
+  return openenv_error(400, "", "a WebSocket handshake is wanted here: 'Upgrade: websocket' and 'Connection: Upgrade'");
+}
+
+// ---- web routes: one session per mount, for a person who tries the environment out ----
+
+std::string web_id(const Call& call) { return "web/" + call.environment.name; }
+
+HttpResponse web_busy() { return openenv_error(409, "", "another request is playing the web session; try again"); }
+
+HttpResponse web_unstarted() { return openenv_error(409, "", "no episode is running: POST /web/reset first"); }
+
+HttpResponse web_reset(const Call& call) {
+  rapidjson::Document body;
+  if (auto refused = read_body(call.request, false, body)) return *refused;
+  TaskChoice choice;
+  std::optional<std::string> episode_id;
+  Problems problems = read_row(body, choice);
+  check_name(body, "episode_id", kHttpNameLimit, episode_id, problems);
+  if (!problems.empty()) return unprocessable(problems, {"body"});
+  SessionPool& pool = call.service.pool();
+  SessionPool::Found found = pool.find(web_id(call));
+  if (found.fate == SessionPool::Fate::kBusy) return web_busy();
+  if (!found.lease) {
+    if (call.service.draining()) return openenv_error(503, "", "the server is stopping and takes no new sessions");
+    const Result<std::shared_ptr<Session>> opened =
+        pool.open({call.environment, call.request.client, call.environment.max_steps, web_id(call)});
+    if (!opened && opened.error().code == ErrorCode::kUnavailable) return openenv_error(503, "", reason(opened.error()));
+    found = pool.find(web_id(call));
+    if (!found.lease) return web_busy();
+  }
+  const Result<StepResult> first = call.service.reset(*found.lease, choice, episode_id);
+  if (!first) return openenv_error(400, "", reason(first.error()));
+  return json_response(200, result_json(*found.lease, *first));
+}
+
+HttpResponse web_step(const Call& call) {
+  rapidjson::Document body;
+  if (auto refused = read_body(call.request, true, body)) return *refused;
+  const auto value = body.FindMember("action");
+  if (value == body.MemberEnd()) {
+    return unprocessable({{"missing", "action", "Field required", shown_input(body)}}, {"body"});
+  }
+  Action action;
+  const Problems problems = read_action(value->value, action);
+  if (!problems.empty()) return unprocessable(problems, {"body", "action"});
+  const SessionPool::Found found = call.service.pool().find(web_id(call));
+  if (found.fate == SessionPool::Fate::kBusy) return web_busy();
+  if (!found.lease || !found.lease->episode.started()) return web_unstarted();
+  const Result<std::string> result = play_action(call.service, *found.lease, action);
+  if (!result) return openenv_error(503, "", reason(result.error()));
+  return json_response(200, *result);
+}
+
+HttpResponse web_state(const Call& call) {
+  const SessionPool::Found found = call.service.pool().find(web_id(call));
+  if (found.fate == SessionPool::Fate::kBusy) return web_busy();
+  if (!found.lease || !found.lease->episode.started()) return web_unstarted();
+  return json_response(200, state_json(*found.lease));
 }
 
 // ---- task routes ----
@@ -424,7 +496,7 @@ std::string validation_error(const Problems& problems, const std::vector<std::st
 class OpenEnvSocket final : public SocketHandler {
  public:
   OpenEnvSocket(Service& service, const HostedEnvironment& environment, std::string client, const std::string& session_id)
-      : service_(service), environment_(environment), client_(std::move(client)) {
+      : service_(service), environment_(environment), counters_(service.metrics().of(environment.name)), client_(std::move(client)) {
     if (session_id.empty()) {
       begin();
     } else {
@@ -445,24 +517,42 @@ class OpenEnvSocket final : public SocketHandler {
 
   bool is_quick(std::string_view text) const override {
     const std::string_view head = text.substr(0, 80);
-    return service_.steps_are_quick() && text.size() < 65536 &&
+    return service_.steps_are_quick(counters_) && text.size() < 65536 &&
            (head.find("\"step\"") != std::string_view::npos || head.find("\"state\"") != std::string_view::npos);
   }
 
+  SocketReply greeting() override {
+    return speaks_first_ ? SocketReply{refusal_, close_code::kNormal} : SocketReply{};
+  }
+
+  SocketReply late(std::string_view text) const override {
+    const Result<rapidjson::Document> message = parse_json(text, "");
+    if (message && message->IsObject() && text_member(*message, "type") == "close") return {"", close_code::kNormal};
+    return {socket_error("EXECUTION_ERROR", "no answer in time: the environment takes longer than " +
+                                                json_number(static_cast<double>(service_.limits().step_milliseconds) / 1000) +
+                                                " s (limit step_time)")};
+  }
+
+  void on_dropped() override { lost_ = true; }
+
   SocketReply on_message(std::string_view text) override {
-    // The refusal of a session is told late, in answer to the first message: older clients would lose it.
-    if (!session_) return {refusal_, true};
-    Result<rapidjson::Document> message = parse_json(text, "");
-    if (!message) return {socket_error("INVALID_JSON", "Invalid JSON: " + to_string(message.error()))};
-    if (!message->IsObject()) return {socket_error("SESSION_ERROR", "a message is a JSON object"), true};
-    const std::optional<std::string> type = text_member(*message, "type");
-    if (type == "step") return {step(*message)};
-    if (type == "reset") return {reset(*message)};
-    if (type == "state") return {state(*message)};
-    if (type == "mcp") return {rpc(*message)};
+    // A full server says so late, in answer to the first message: older clients would lose it.
+    if (!session_) return {refusal_, close_code::kNormal};
+    alignas(std::max_align_t) char pool[2048];  // enough for a step: no memory from the heap
+    rapidjson::MemoryPoolAllocator<> allocator(pool, sizeof pool);
+    rapidjson::Document message(&allocator, 256);
+    if (Status parsed = parse_json(text, "", message); !parsed) {
+      return {socket_error("INVALID_JSON", "Invalid JSON: " + to_string(parsed.error()))};
+    }
+    if (!message.IsObject()) return {socket_error("SESSION_ERROR", "a message is a JSON object"), close_code::kNormal};
+    const std::optional<std::string> type = text_member(message, "type");
+    if (type == "step") return {step(message)};
+    if (type == "reset") return {reset(message)};
+    if (type == "state") return {state(message)};
+    if (type == "mcp") return {rpc(message)};
     if (type == "close") {
-      if (const Problems extra = envelope(*message, false); !extra.empty()) return {validation_error(extra, {})};
-      return {"", true};
+      if (const Problems extra = envelope(message, false); !extra.empty()) return {validation_error(extra, {})};
+      return {"", close_code::kNormal};
     }
     return {socket_error("UNKNOWN_TYPE", "Unknown message type: " + type.value_or("(none)").substr(0, 100) +
                                              "; known: reset, step, state, mcp, close")};
@@ -471,7 +561,7 @@ class OpenEnvSocket final : public SocketHandler {
  private:
   void begin() {
     if (service_.draining()) {
-      refusal_ = socket_error("SESSION_ERROR", "the server is stopping and takes no new sessions");
+      refuse("the server is stopping and takes no new sessions");
       return;
     }
     try {
@@ -486,7 +576,7 @@ class OpenEnvSocket final : public SocketHandler {
       refusal_ = socket_error("CAPACITY_REACHED", opened.error().message,
                               "\"active_sessions\":" + std::to_string(service_.pool().size()) +
                                   ",\"max_sessions\":" + std::to_string(service_.limits().max_sessions));
-    } catch (const InternalError& error) {
+    } catch (const std::exception& error) {
       refusal_ = socket_error("FACTORY_ERROR", error.what());
     }
   }
@@ -494,15 +584,23 @@ class OpenEnvSocket final : public SocketHandler {
   void attach(const std::string& session_id) {
     std::shared_ptr<Session> found = service_.pool().peek(session_id);
     if (!found || &found->environment != &environment_) {
-      refusal_ = socket_error("SESSION_ERROR", "Unknown session_id: " + session_id.substr(0, 100));
-      return;
+      return refuse("Unknown session_id: " + session_id.substr(0, 100));
     }
     int none = 0;
     if (!found->attached.compare_exchange_strong(none, 1)) {
-      refusal_ = socket_error("SESSION_ERROR", "session " + found->id + " already has a WebSocket");
-      return;
+      return refuse("session " + found->id + " already has a WebSocket");
+    }
+    if (found->closing || found->closed) {
+      found->attached = 0;
+      return refuse("Unknown session_id: " + session_id.substr(0, 100));
     }
     session_ = std::move(found);
+  }
+
+  // Only newer clients name a session; they read an error that comes unasked.
+  void refuse(const std::string& why) {
+    refusal_ = socket_error("SESSION_ERROR", why);
+    speaks_first_ = true;
   }
 
   // The envelope's problems: only type and data may stand in it.
@@ -527,8 +625,14 @@ class OpenEnvSocket final : public SocketHandler {
     return nullptr;
   }
 
-  static std::string observation(const std::string& result) {
-    return JsonObject().text("type", "observation").raw("data", result).end();
+  static std::string observation(std::string_view result) {
+    constexpr std::string_view kHead = R"({"type":"observation","data":)";
+    std::string out;
+    out.reserve(kHead.size() + result.size() + 1);
+    out += kHead;
+    out += result;
+    out += '}';
+    return out;
   }
 
   std::string step(const rapidjson::Value& message) {
@@ -539,7 +643,9 @@ class OpenEnvSocket final : public SocketHandler {
     problems = read_action(*data, action);
     if (!problems.empty()) return validation_error(problems, {"data"});
     const Lease lease(session_, service_.pool().clock());
+    if (!lease) return busy();
     if (lease->closed) return socket_error("EXECUTION_ERROR", "the session is closed");
+    if (lost_) return socket_error("EXECUTION_ERROR", "an answer came too late and the episode was lost with it: send a reset first");
     const Result<std::string> result = play_action(service_, *lease, action);
     return result ? observation(*result) : socket_error("EXECUTION_ERROR", reason(result.error()));
   }
@@ -549,21 +655,24 @@ class OpenEnvSocket final : public SocketHandler {
     const rapidjson::Value* data = data_of(message, false, problems);
     if (!problems.empty()) return validation_error(problems, {});
     TaskChoice choice;
-    std::string episode_id;
+    std::optional<std::string> episode_id;
     if (data != nullptr) {
-      problems = read_choice(*data, choice);
+      problems = read_row(*data, choice);
       check_name(*data, "episode_id", kSocketNameLimit, episode_id, problems);
       if (!problems.empty()) return validation_error(problems, {"data"});
     }
     const Lease lease(session_, service_.pool().clock());
+    if (!lease) return busy();
     if (lease->closed) return socket_error("EXECUTION_ERROR", "the session is closed");
     const Result<StepResult> first = service_.reset(*lease, choice, episode_id);
+    if (first) lost_ = false;
     return first ? observation(result_json(*lease, *first)) : socket_error("EXECUTION_ERROR", reason(first.error()));
   }
 
   std::string state(const rapidjson::Value& message) {
     if (const Problems extra = envelope(message, false); !extra.empty()) return validation_error(extra, {});
     const Lease lease(session_, service_.pool().clock());
+    if (!lease) return busy();
     return JsonObject().text("type", "state").raw("data", state_json(*lease)).end();
   }
 
@@ -574,11 +683,16 @@ class OpenEnvSocket final : public SocketHandler {
     return JsonObject().text("type", "mcp").raw("data", answer_rpc(*data, {service_, environment_, client_, session_->id})).end();
   }
 
+  static std::string busy() { return socket_error("EXECUTION_ERROR", "another request is playing the session"); }
+
   Service& service_;
   const HostedEnvironment& environment_;
+  const EnvironmentCounters& counters_;
   const std::string client_;
   std::shared_ptr<Session> session_;
   bool owned_ = false;
+  bool lost_ = false;          // the episode went on without its player
+  bool speaks_first_ = false;  // the refusal does not wait for a message
   std::string refusal_;
 };
 
@@ -598,9 +712,12 @@ class McpSocket final : public SocketHandler {
     if (session_) service_.pool().close(session_->id);
   }
   bool is_quick(std::string_view) const override { return false; }
+  SocketReply late(std::string_view) const override {
+    return {JsonObject().text("jsonrpc", "2.0").null("id").raw("error", JsonObject().raw("code", "-32000").text("message", "no answer in time (limit step_time)").end()).end()};
+  }
   SocketReply on_message(std::string_view text) override {
     if (!session_) {
-      return {JsonObject().text("jsonrpc", "2.0").null("id").raw("error", JsonObject().raw("code", "-32000").text("message", refusal_).end()).end(), true};
+      return {JsonObject().text("jsonrpc", "2.0").null("id").raw("error", JsonObject().raw("code", "-32000").text("message", refusal_).end()).end(), close_code::kNormal};
     }
     return {answer_rpc_text(text, {service_, environment_, client_, session_->id})};
   }
@@ -613,8 +730,8 @@ class McpSocket final : public SocketHandler {
   std::string refusal_;
 };
 
-const std::vector<Route>& routes() {
-  static const std::vector<Route> list{
+const std::vector<Route>& routes(bool web) {
+  static const std::vector<Route> usual{
       {"GET", "/health", &health},
       {"GET", "/metadata", &metadata},
       {"GET", "/schema", &schema},
@@ -629,15 +746,27 @@ const std::vector<Route>& routes() {
       {"POST", "/{env}/tasks", &tasks},
       {"POST", "/{env}/task", &task},
       {"POST", "/{env}/task_range", &task_range},
+      {"GET", "/ws", &no_handshake},
+      {"GET", "/mcp", &no_handshake},
   };
-  return list;
+  static const std::vector<Route> with_web = [] {
+    std::vector<Route> all = usual;
+    all.push_back({"GET", "/web/metadata", &metadata});
+    all.push_back({"POST", "/web/reset", &web_reset});
+    all.push_back({"POST", "/web/step", &web_step});
+    all.push_back({"GET", "/web/state", &web_state});
+    return all;
+  }();
+  return web ? with_web : usual;
 }
 
 }  // namespace
 
 HttpResponse openenv_http(const Call& call, const std::vector<std::string>& path) {
-  return dispatch(routes(), call, path, &openenv_error);
+  return dispatch(routes(call.service.config().web), call, path, &openenv_error);
 }
+
+HttpResponse openenv_late(std::string_view message, bool by_client) { return openenv_error(by_client ? 408 : 504, "", message); }
 
 std::unique_ptr<SocketHandler> openenv_socket(Service& service, const HostedEnvironment& environment,
                                               const std::string& client, const std::string& session_id) {

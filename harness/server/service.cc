@@ -16,6 +16,8 @@ namespace {
 
 constexpr double kQuickStepSeconds = 0.002;
 constexpr int kQuickAgainAfter = 2000;  // quick steps that make up for a slow one
+constexpr double kStallSeconds = 0.05;
+constexpr int kQuickAfterStall = 1000000;
 
 SessionPool::Config pool_config(const Limits& limits) {
   SessionPool::Config config;
@@ -46,6 +48,7 @@ Service::Service(ServiceConfig config, const Clock& clock)
       recordings_(std::make_unique<Recordings>()) {
   LODESTEP_CHECK(!config_.environments.empty());
   recordings_->next_group = config_.first_recorded_group;
+  for (const HostedEnvironment& environment : config_.environments) counters_.push_back(&metrics_.of(environment.name));
   pool_.on_close([this](Session& session) {
     // A failure to write is reported by the next step that ends an episode; closing never fails.
     (void)store_record(session, EpisodeStatus::kAbandoned, false).ok();
@@ -111,7 +114,7 @@ Result<Task> Service::choose_task(const HostedEnvironment& environment, const Ta
   return task;
 }
 
-Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, const std::string& episode_id) {
+Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, const std::optional<std::string>& episode_id) {
   Result<Task> task = choose_task(session.environment, choice);
   if (!task) return task.error();
   // A fresh environment, so that nothing of an earlier episode can reach the new one, and a failed reset none.
@@ -119,7 +122,7 @@ Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, co
   if (Status status = episode.reset(*task); !status) return status.error();
   if (Status status = store_record(session, EpisodeStatus::kAbandoned, false); !status) return status.error();
   session.episode = std::move(episode);
-  session.episode_id = episode_id.empty() ? random_id() : episode_id;
+  session.episode_id = episode_id ? *episode_id : random_id();
   session.score = 0;
   session.last_reward = 0;
   session.step_id = 0;
@@ -198,15 +201,20 @@ void Service::time_step(Session& session, double seconds) {
   if (session.counters == nullptr) session.counters = &metrics_.of(session.environment.name);  // forked or restored
   session.counters->steps.fetch_add(1, std::memory_order_relaxed);
   session.counters->nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
-  if (seconds > static_cast<double>(limits().step_seconds)) {
+  if (seconds * 1000 > static_cast<double>(limits().step_milliseconds)) {
     log_event(LogLevel::kWarning, "late_step", {{"session", session.id}, {"episode", session.episode_id},
                                                 {"env", session.environment.name}, {"seconds", json_number(seconds)}});
   }
+  std::atomic<int>& unproven = session.counters->unproven;
   if (seconds > kQuickStepSeconds) {
-    slow_steps_ = kQuickAgainAfter;
-  } else if (slow_steps_.load(std::memory_order_relaxed) > 0) {
-    --slow_steps_;
+    unproven = seconds > kStallSeconds ? kQuickAfterStall : std::max<int>(unproven, kQuickAgainAfter);
+  } else if (int left = unproven.load(std::memory_order_relaxed); left > 0) {
+    unproven.compare_exchange_strong(left, left - 1, std::memory_order_relaxed);
   }
+}
+
+bool Service::all_steps_are_quick() const {
+  return std::all_of(counters_.begin(), counters_.end(), [&](const EnvironmentCounters* counters) { return steps_are_quick(*counters); });
 }
 
 Result<StepResult> Service::restore(Session& session, const std::string& saved) {

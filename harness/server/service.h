@@ -1,6 +1,6 @@
 // What all dialects share: the environments, the sessions, and the one way to play a step.
 //   Service service(config, clock);
-//   Result<StepResult> first = service.reset(*lease, choice, "");
+//   Result<StepResult> first = service.reset(*lease, choice);
 //   Result<StepResult> next = service.step(*lease, "push right");
 // Threads: safe; reset and step want a session whose lease the caller holds.
 #pragma once
@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,8 @@ struct ServiceConfig {
   Recorder* recorder = nullptr;     // borrowed; nullptr: nothing is recorded
   std::size_t first_recorded_group = 0;  // groups before it are in the recording already
   std::string version;              // of the program
+  std::string recording = {};       // file of the recorder, which /v1/recordings reads
+  bool web = false;                 // serve OpenEnv's web routes
 };
 
 class GroupTable;
@@ -49,8 +52,8 @@ class Service {
   // The task that a choice names; with neither index nor id, the seed picks one of the split.
   static Result<Task> choose_task(const HostedEnvironment& environment, const TaskChoice& choice);
 
-  // Starts an episode. An empty episode id gets a fresh one. On failure the running episode goes on.
-  Result<StepResult> reset(Session& session, const TaskChoice& choice, const std::string& episode_id);
+  // Starts an episode. Without an episode id it gets a fresh one. On failure the running episode goes on.
+  Result<StepResult> reset(Session& session, const TaskChoice& choice, const std::optional<std::string>& episode_id = {});
   // One step, counted, timed, recorded. When it ends the episode, the recording is durable before this returns;
   // fails only when that failed.
   Result<StepResult> step(Session& session, std::string_view action);
@@ -64,8 +67,9 @@ class Service {
 
   // Plays one gold episode per environment; fails with the first that does not reach success.
   Status self_test();
-  // No recent step of the environment was slow: it may run on a thread that serves sockets.
-  bool steps_are_quick() const { return !recorder_ && slow_steps_ == 0; }
+  // Steps of the environment have been quick for so long that they may run on a thread that serves sockets.
+  bool steps_are_quick(const EnvironmentCounters& environment) const { return !recorder_ && environment.unproven == 0; }
+  bool all_steps_are_quick() const;
   bool draining() const { return draining_; }
   void drain() { draining_ = true; }  // no new sessions from now on
   void set_ready(std::string reason);  // empty: ready
@@ -84,7 +88,7 @@ class Service {
   Recorder* recorder_;
   std::unique_ptr<Recordings> recordings_;
   std::atomic<bool> draining_{false};
-  std::atomic<int> slow_steps_{0};  // counts down with every quick step after a slow one
+  std::vector<const EnvironmentCounters*> counters_;  // of the environments
   std::mutex variants_mutex_;
   std::map<std::string, std::unique_ptr<HostedEnvironment>> variants_;
   mutable std::mutex ready_mutex_;

@@ -38,6 +38,7 @@ struct TaskChoice {
 };
 
 struct EnvironmentCounters;
+class SessionPool;
 
 struct Session {
   Session(std::string session_id, const HostedEnvironment& hosted, std::size_t max_steps, std::string client_name);
@@ -46,7 +47,7 @@ struct Session {
   const HostedEnvironment& environment;
   const std::string client;  // who asked for it: the peer's address
 
-  std::mutex mutex;
+  std::timed_mutex mutex;
   Episode episode;
   std::size_t max_steps;
   TaskChoice choice;          // what creation asked for; a reset may override parts of it
@@ -61,12 +62,14 @@ struct Session {
   std::vector<std::string> actions;  // of the episode, where a dialect must show it in another form
   std::unique_ptr<EpisodeRecord> record;  // the latest episode, kept for a recorder or for its group
   bool record_stored = false;             // the recorder has it
-  bool closed = false;
+  bool ended = false;                     // what its end causes was done
 
   std::atomic<std::int64_t> last_used{0};  // milliseconds of the pool's clock
   std::atomic<int> busy{0};                // requests that hold or wait for it: never swept meanwhile
   std::atomic<int> attached{0};            // sockets that own it: never swept meanwhile
   std::atomic<bool> closing{false};        // close it when its socket lets go
+  std::atomic<bool> closed{false};         // no longer in the pool; ends when its last user lets go
+  SessionPool* pool = nullptr;             // that it was opened in
 };
 
 }  // namespace lodestep::harness

@@ -23,9 +23,14 @@ Session::Session(std::string session_id, const HostedEnvironment& hosted, std::s
       episode(hosted.factory->make(), step_budget, hosted.plays_on),
       max_steps(step_budget) {}
 
-Lease::Lease(std::shared_ptr<Session> session, const Clock& clock) : session_(std::move(session)), clock_(&clock) {
-  ++session_->busy;
-  lock_ = std::unique_lock<std::mutex>(session_->mutex);
+Lease::Lease(std::shared_ptr<Session> session, const Clock& clock, Use use) : clock_(&clock), use_(use) {
+  ++session->busy;
+  lock_ = std::unique_lock<std::timed_mutex>(session->mutex, std::try_to_lock);
+  if (lock_ || lock_.try_lock_for(kPatience)) {
+    session_ = std::move(session);
+  } else {
+    --session->busy;
+  }
 }
 
 Lease& Lease::operator=(Lease&& other) noexcept {
@@ -34,6 +39,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
     session_ = std::move(other.session_);
     lock_ = std::move(other.lock_);
     clock_ = other.clock_;
+    use_ = other.use_;
   }
   return *this;
 }
@@ -42,9 +48,10 @@ Lease::~Lease() { release(); }
 
 void Lease::release() {
   if (!session_) return;
-  session_->last_used = clock_->milliseconds();
+  if (use_ == Use::kPlay) session_->last_used = clock_->milliseconds();
   lock_.unlock();
   --session_->busy;
+  if (session_->closed && session_->pool != nullptr) session_->pool->end_unless_used(*session_);
   session_.reset();
 }
 
@@ -81,6 +88,7 @@ Result<std::shared_ptr<Session>> SessionPool::open(const Wish& wish) {
     const std::string id = wish.id.empty() ? random_id() : wish.id;
     auto session = std::make_shared<Session>(id, wish.environment, wish.max_steps, wish.client);
     session->last_used = clock_.milliseconds();
+    session->pool = this;
     Shard& shard = shard_of(id);
     const std::lock_guard lock(shard.mutex);
     if (shard.open.emplace(id, session).second) return session;
@@ -108,6 +116,10 @@ SessionPool::Found SessionPool::find(const std::string& id) {
   }
   Lease lease(session, clock_);
   --session->busy;
+  if (!lease) {
+    found.fate = Fate::kBusy;
+    return found;
+  }
   if (lease->closed) {
     found.fate = Fate::kClosed;
     return found;
@@ -134,12 +146,17 @@ void SessionPool::retire(Shard& shard, const std::string& id) {
 }
 
 void SessionPool::finish(Session& session) {
-  {
-    const std::lock_guard lock(session.mutex);
-    session.closed = true;
-    if (on_close_) on_close_(session);
-  }
+  session.closed = true;
+  end_unless_used(session);
   give_back(session.client);
+}
+
+// Whoever closes a session marks it first and tries then; whoever lets go of it looks at the mark: one of them ends it.
+void SessionPool::end_unless_used(Session& session) {
+  const std::unique_lock<std::timed_mutex> lock(session.mutex, std::try_to_lock);
+  if (!lock || session.ended) return;
+  session.ended = true;
+  if (on_close_) on_close_(session);
 }
 
 bool SessionPool::close(const std::string& id) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,11 +29,16 @@ namespace lodestep::harness {
 std::string random_id();
 std::uint64_t random_bits();
 
-// The right to use one session, exclusively, for one request. Renews its lease on the way out.
+// How long a request waits for a session that another one plays.
+inline constexpr std::chrono::milliseconds kPatience{1000};
+
+// The right to use one session, exclusively, for one request; false when another request keeps it longer than
+// kPatience. Renews the session's lease on the way out.
 class Lease {
  public:
   Lease() = default;
-  Lease(std::shared_ptr<Session> session, const Clock& clock);  // waits for the session's lock
+  enum class Use { kPlay, kLook };  // looking renews nothing
+  Lease(std::shared_ptr<Session> session, const Clock& clock, Use use = Use::kPlay);
   Lease(Lease&&) noexcept = default;
   Lease& operator=(Lease&& other) noexcept;
   ~Lease();
@@ -43,8 +49,9 @@ class Lease {
  private:
   void release();
   std::shared_ptr<Session> session_;
-  std::unique_lock<std::mutex> lock_;
+  std::unique_lock<std::timed_mutex> lock_;
   const Clock* clock_ = nullptr;
+  Use use_ = Use::kPlay;
 };
 
 class SessionPool {
@@ -61,7 +68,7 @@ class SessionPool {
     std::size_t max_steps = 0;
     std::string id = {};  // empty: a fresh random one
   };
-  enum class Fate { kOpen, kClosed, kUnknown };
+  enum class Fate { kOpen, kBusy, kClosed, kUnknown };
   struct Found {
     Lease lease;
     Fate fate = Fate::kUnknown;
@@ -72,15 +79,15 @@ class SessionPool {
   // kUnavailable when a limit is reached (the message names it and how to raise it); kInvalidArgument when
   // the wished id is taken.
   Result<std::shared_ptr<Session>> open(const Wish& wish);
-  Found find(const std::string& id);                    // waits while another request uses the session
+  Found find(const std::string& id);                    // waits a little while another request uses the session
   std::shared_ptr<Session> peek(const std::string& id);  // no lease: for counters only
-  bool close(const std::string& id);                    // false when it was not open; idempotent
+  bool close(const std::string& id);                    // false when it was not open; idempotent; never waits
   std::size_t sweep();                                  // closes what idled too long; how many
   std::size_t size() const { return size_; }
   const Config& config() const { return config_; }
   const Clock& clock() const { return clock_; }
   void for_each(const std::function<void(Session&)>& visit);  // without locks on the sessions
-  // Called with each session that leaves the pool, its lock held.
+  // Called with each session that left the pool, when nobody uses it any more, its lock held.
   void on_close(std::function<void(Session&)> callback) { on_close_ = std::move(callback); }
 
  private:
@@ -95,7 +102,9 @@ class SessionPool {
   Status reserve(const std::string& client);
   void give_back(const std::string& client);
   void retire(Shard& shard, const std::string& id);  // with the shard's lock held
+  friend class Lease;
   void finish(Session& session);
+  void end_unless_used(Session& session);
 
   const Config config_;
   const Clock& clock_;

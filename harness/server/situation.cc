@@ -24,25 +24,33 @@ std::string details_json(const Details& details) {
   return out + "}";
 }
 
-Shown shown_situation(const Session& session) {
-  if (session.record) return {session.record->last.admissible, session.record->last.keys.exact};
+Shown::Shown(const Session& session) {
+  if (session.record) {
+    recorded_ = &session.record->last;
+    return;
+  }
   const Environment& environment = session.episode.environment();
-  return {environment.admissible_actions(), environment.state_keys().exact};
+  actions_ = environment.admissible_actions();
+  state_key_ = environment.state_keys().exact;
 }
 
-std::string result_json(const Session& session, const StepResult& result) {
-  const Environment& environment = session.episode.environment();
+void append_result(std::string& out, const Session& session, const StepResult& result, std::string_view more) {
   const bool truncated = session.episode.truncated();
-  const Shown shown = shown_situation(session);
-  JsonObject observation;
-  observation.text("text", result.observation.text)
-      .raw("available_actions", json_array(shown.actions))
-      .text("state_key", shown.state_key)
+  const Shown shown(session);
+  JsonWriter json(out);
+  json.open();
+  json.open("observation")
+      .text("text", result.observation.text)
+      .texts("available_actions", shown.actions())
+      .text("state_key", shown.state_key())
       .boolean("terminated", result.done())
       .boolean("truncated", truncated);
-  if (result.observation.image) observation.raw("image", image_json(*result.observation.image));
-  JsonObject metadata;
-  metadata.boolean("terminated", result.done())
+  if (result.observation.image) json.raw("image", image_json(*result.observation.image));
+  json.close()
+      .raw("reward", reward_json(result.reward))
+      .boolean("done", is_done(session, result))
+      .open("metadata")
+      .boolean("terminated", result.done())
       .boolean("truncated", truncated)
       .boolean("action_valid", result.action_valid)
       .text("outcome", outcome_name(result.outcome))
@@ -51,13 +59,18 @@ std::string result_json(const Session& session, const StepResult& result) {
       .text("session_id", session.id)
       .text("task_id", session.episode.task().id)
       .count("seed", session.episode.task().seed)
-      .raw("info", details_json(environment.details()));
-  return JsonObject()
-      .raw("observation", observation.end())
-      .raw("reward", reward_json(result.reward))
-      .boolean("done", is_done(session, result))
-      .raw("metadata", metadata.end())
-      .end();
+      .open("info");
+  for (const auto& [name, value] : session.episode.environment().details()) json.raw(name, value);
+  json.close().close();
+  out += more;
+  out += '}';
+}
+
+std::string result_json(const Session& session, const StepResult& result) {
+  std::string out;
+  out.reserve(1024);
+  append_result(out, session, result);
+  return out;
 }
 
 }  // namespace lodestep::harness

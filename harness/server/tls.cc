@@ -2,7 +2,6 @@
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
-#include <boost/beast/websocket/ssl.hpp>
 
 #include "harness/server/internal/http_connection.h"
 

@@ -21,6 +21,11 @@ std::unique_ptr<SocketHandler> openenv_socket(Service& service, const HostedEnvi
 std::unique_ptr<SocketHandler> mcp_socket(Service& service, const HostedEnvironment& environment,
                                           const std::string& client);
 
+// What each dialect answers in place of an answer that does not come in time.
+HttpResponse openenv_late(std::string_view message, bool by_client);
+HttpResponse agentgym_late(std::string_view message);
+HttpResponse native_late(std::string_view message);
+
 // AgentGym: the routes that the clients of this environment know.
 HttpResponse agentgym_http(const Call& call, const std::vector<std::string>& path);
 

@@ -10,14 +10,12 @@
 #include <boost/beast/core/stream_traits.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <boost/beast/websocket/rfc6455.hpp>
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "base/text.h"
 #include "harness/server/internal/dialects.h"
 #include "harness/server/internal/http_rules.h"
 #include "harness/server/internal/io_loop.h"
@@ -106,6 +104,7 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
       }
       Error error;
       const std::size_t used = parser_->put(buffer_.data(), error);
+      if (error == boost::beast::http::error::bad_content_length && declares_endless_body(unread())) error = boost::beast::http::error::body_limit;
       buffer_.consume(used);
       // The parser's own limit holds for the part that it has not taken yet.
       header_bytes_ += used;
@@ -154,16 +153,47 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
     auto& message = parser_->get();
     const auto field = [&](boost::beast::http::field name) { return std::string(message[name]); };
     request_ = {std::string(message.method_string()), std::string(message.target()), std::move(message.body()), client_,
-                field(boost::beast::http::field::authorization), field(boost::beast::http::field::content_type)};
+                field(boost::beast::http::field::authorization), field(boost::beast::http::field::content_type), {}};
     request_id_ = std::string(message["X-Request-Id"]).substr(0, 128);
     keep_ = message.keep_alive() && !leaving_;
     if (wants_websocket(message)) return upgrade();
     if (shared_.application.is_quick(request_)) return send(shared_.application.handle(request_));
-    boost::asio::post(shared_.workers, [self = this->shared_from_this()]() mutable {
-      HttpResponse response = self->shared_.application.handle(self->request_);
+    run();
+  }
+
+  // Answers on a worker, or, when that takes too long, in its place.
+  void run() {
+    const std::uint64_t job = ++job_;
+    auto request = std::make_shared<HttpRequest>(std::move(request_));
+    request_ = {request->method, request->target, {}, request->client};
+    limit_time(job, static_cast<double>(shared_.limits.step_milliseconds) / 1000, false);
+    request->answer_within = [self = this->shared_from_this(), job](double seconds) {
+      boost::asio::post(self->loop_.context, [self, job, seconds] { self->limit_time(job, seconds, true); });
+    };
+    boost::asio::post(shared_.workers, [self = this->shared_from_this(), request, job]() mutable {
+      HttpResponse response = self->shared_.application.handle(*request);
       IoLoop& loop = self->loop_;
-      boost::asio::post(loop.context, [self = std::move(self), response = std::move(response)]() mutable { self->send(response); });
+      request->answer_within = {};
+      // The connection is let go of on its own thread.
+      boost::asio::post(loop.context, [self = std::move(self), job, response = std::move(response)]() mutable {
+        if (job == self->job_) self->finish_job(response);
+      });
     });
+  }
+
+  void limit_time(std::uint64_t job, double seconds, bool by_client) {
+    if (job != job_ || seconds * 1000 > static_cast<double>(shared_.limits.step_milliseconds)) return;
+    if (!timer_) timer_ = std::make_unique<boost::asio::steady_timer>(loop_.context);
+    timer_->expires_after(Milliseconds(static_cast<std::int64_t>(seconds * 1000)));
+    timer_->async_wait([self = this->shared_from_this(), job, seconds, by_client](const Error& cancelled) {
+      if (!cancelled && job == self->job_) self->finish_job(self->shared_.application.late(self->request_, seconds, by_client));
+    });
+  }
+
+  void finish_job(const HttpResponse& response) {
+    ++job_;  // an answer that comes later is nobody's
+    timer_->cancel();
+    send(response);
   }
 
   void upgrade() {
@@ -175,8 +205,9 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
     HttpResponse refusal;
     std::unique_ptr<SocketHandler> handler = shared_.application.open_socket(request_, refusal);
     if (!handler) return send(refusal);
+    const std::string handshake = handshake_reply(parser_->get().base());
     auto socket = std::make_shared<WebSocketConnection<Stream>>(std::move(stream_), std::move(handler), loop_, shared_);
-    socket->accept(parser_->get());
+    socket->open(handshake, unread());
   }
 
   void send(const HttpResponse& response) {
@@ -245,6 +276,8 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
   std::string request_id_;
   std::string output_;
   State state_ = State::kBetween;
+  std::unique_ptr<boost::asio::steady_timer> timer_;  // of the request on a worker
+  std::uint64_t job_ = 0;      // changes when a request is answered
   std::int64_t deadline_ = 0;  // 0: none
   bool first_ = true;          // no request was answered yet
   bool keep_ = false;

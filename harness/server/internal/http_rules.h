@@ -29,9 +29,14 @@ std::optional<HttpRefusal> check_request_line(std::string_view arrived, const Li
 std::optional<HttpRefusal> check_header(const HttpHeader& header, const Limits& limits);
 HttpRefusal refusal_of(const boost::system::error_code& parse_error);
 
+// Whether the header text that has arrived declares a body of more bytes than a number here can hold.
+bool declares_endless_body(std::string_view arrived);
+
 // The client asks for a WebSocket, well or badly.
 bool wants_websocket(const HttpHeader& header);
 std::optional<HttpRefusal> check_handshake(const HttpHeader& header);
+// The whole reply to a handshake that passed; no extension is taken.
+std::string handshake_reply(const HttpHeader& header);
 
 // Status line and header block.
 std::string response_head(const HttpResponse& response, bool keep_alive, std::string_view request_id);

@@ -57,5 +57,6 @@ TaskChoice merged_choice(const TaskChoice& created, const TaskChoice& asked);
 // The tables of the other files.
 std::vector<Route> group_routes();
 std::vector<Route> credit_routes();
+std::vector<Route> recording_routes();
 
 }  // namespace lodestep::harness

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "envs/environment.h"
@@ -17,12 +18,23 @@ bool is_done(const Session& session, const StepResult& result);
 // {"observation":{"text","available_actions","state_key","terminated","truncated"},"reward","done","metadata":{...}}
 std::string result_json(const Session& session, const StepResult& result);
 
-// The session's present situation; taken from its record where that has it already.
-struct Shown {
-  std::vector<std::string> actions;
-  std::string state_key;
+// The session's present situation; that of its record where it has one, so that nothing is made twice. Valid until the
+// session is played on.
+class Shown {
+ public:
+  explicit Shown(const Session& session);
+  const std::vector<std::string>& actions() const { return recorded_ != nullptr ? recorded_->admissible : actions_; }
+  const std::string& state_key() const { return recorded_ != nullptr ? recorded_->keys.exact : state_key_; }
+
+ private:
+  const Situation* recorded_ = nullptr;
+  std::vector<std::string> actions_;
+  std::string state_key_;
 };
-Shown shown_situation(const Session& session);
+
+// {"observation":...,"metadata":{...}} appended to `out`, with members of the caller's own behind it: `more` is empty or
+// begins with a comma.
+void append_result(std::string& out, const Session& session, const StepResult& result, std::string_view more = {});
 
 // A finite number in Python's form, "0.0" rather than "0": clients of the originals expect a float.
 std::string reward_json(double reward);

@@ -1,22 +1,25 @@
-// One WebSocket: frames in, replies out in order, pings both ways, bounded queues.
+// One WebSocket: frames in, replies out in order, pings both ways, bounded queues, a time limit per message.
 //   auto socket = std::make_shared<WebSocketConnection<Stream>>(std::move(stream), std::move(handler), loop, shared);
-//   socket->accept(request);
+//   socket->open(handshake_reply, bytes_that_came_with_the_handshake);
 // Threads: its loop's. A message that may take long is answered on a worker, one at a time; reading goes on meanwhile,
 // so that pings are answered, until the queue of waiting messages is full.
 #pragma once
 
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/beast/core/buffers_to_string.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/message.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/websocket/stream.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/stream_traits.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "harness/server/internal/frames.h"
 #include "harness/server/internal/io_loop.h"
 #include "harness/server/internal/log.h"
 
@@ -25,30 +28,32 @@ namespace lodestep::harness {
 template <typename Stream>
 class WebSocketConnection final : public Peer, public std::enable_shared_from_this<WebSocketConnection<Stream>> {
   using Error = boost::system::error_code;
-  using Request = boost::beast::http::request<boost::beast::http::string_body>;
+  static constexpr bool kPlain = std::is_same_v<Stream, boost::asio::ip::tcp::socket>;
   static constexpr std::int64_t kCloseMilliseconds = 5000;
+  static constexpr std::size_t kSmallRead = 2048;  // of an idle socket: there may be tens of thousands
+  static constexpr std::size_t kLargeRead = 65536;
 
  public:
   WebSocketConnection(Stream&& stream, std::unique_ptr<SocketHandler> handler, IoLoop& loop, Shared& shared)
-      : membership_(loop, this), loop_(loop), shared_(shared), socket_(std::move(stream)), handler_(std::move(handler)) {}
+      : membership_(loop, this), loop_(loop), shared_(shared), stream_(std::move(stream)), handler_(std::move(handler)),
+        reader_(shared.limits.message_bytes) {}
 
-  void accept(const Request& request) {
-    socket_.read_message_max(shared_.limits.message_bytes);
-    socket_.auto_fragment(false);
-    socket_.text(true);
-    socket_.control_callback([this](boost::beast::websocket::frame_type kind, boost::beast::string_view) { on_control(kind); });
+  void open(const std::string& handshake, std::string_view early) {
+    if constexpr (kPlain) {
+      Error ignored;
+      stream_.non_blocking(true, ignored);  // short replies are written without a detour
+    }
     heard_ = now_milliseconds();
-    deadline_ = heard_ + shared_.limits.header_seconds * 1000;
-    socket_.async_accept(request, [self = this->shared_from_this()](const Error& error) {
-      if (error) return self->release();
-      self->deadline_ = 0;
-      if (self->shared_.stopping) return self->finish();
-      self->read();
-    });
+    in_.assign(early.begin(), early.end());
+    end_ = in_.size();
+    out_ = handshake;
+    answer(handler_->greeting());
+    if (shared_.stopping) finish();
+    process();
   }
 
   void tick(std::int64_t now) override {
-    const std::int64_t ping_after = shared_.limits.ping_seconds * 1000;
+    const std::int64_t ping_after = shared_.limits.ping_milliseconds;
     if (deadline_ != 0 && now > deadline_) return drop();
     if (writing_since_ != 0 && now - writing_since_ > shared_.limits.write_seconds * 1000) return drop();
     if (closing_ || !reading_) return;  // while it is not read, a peer cannot be heard
@@ -56,85 +61,125 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
     if (unanswered_ >= 2) return drop();
     ++unanswered_;
     pinged_ = now;
-    if (pinging_) return;
-    pinging_ = true;
-    socket_.async_ping({}, [self = this->shared_from_this()](const Error&) { self->pinging_ = false; });
+    append_frame(out_, Opcode::kPing, {});
+    flush();
   }
 
   void finish() override {
     leaving_ = true;
-    if (!busy_ && inbox_.empty()) close(boost::beast::websocket::close_code::going_away);
+    if (busy_ || !inbox_.empty()) return;
+    close(close_code::kGoingAway);
+    flush();
   }
 
  private:
-  void on_control(boost::beast::websocket::frame_type kind) {
-    heard();
-    if (kind != boost::beast::websocket::frame_type::close) return;
-    // The library answers it; the session ends now, whether or not the peer ends its TCP connection.
-    closing_ = true;
-    deadline_ = now_milliseconds() + kCloseMilliseconds;
-    release();
-  }
-
-  void heard() {
-    heard_ = now_milliseconds();
-    unanswered_ = 0;
-  }
+  // ---- reading ----
 
   void read() {
-    if (reading_ || closing_) return;
+    if (reading_ || gone_) return;
     reading_ = true;
-    socket_.async_read_some(buffer_, 0, [self = this->shared_from_this()](const Error& error, std::size_t) {
+    begin_ = end_ = 0;
+    // Grows while reads fill it, and shrinks again.
+    const std::size_t wanted = last_read_ >= in_.size() ? std::clamp(2 * in_.size(), kSmallRead, kLargeRead)
+                               : last_read_ <= kSmallRead ? kSmallRead
+                                                          : in_.size();
+    if (in_.size() != wanted) in_ = std::vector<char>(wanted);
+    stream_.async_read_some(boost::asio::buffer(in_), [self = this->shared_from_this()](const Error& error, std::size_t bytes) {
       self->reading_ = false;
-      self->on_read(error);
+      self->on_read(error, bytes);
     });
   }
 
-  void on_read(const Error& error) {
-    if (error) {
-      closing_ = true;
-      release();
-      return;
-    }
-    heard();
-    if (!socket_.is_message_done()) return read();
-    const auto data = buffer_.data();
-    const std::string_view text(static_cast<const char*>(data.data()), data.size());
-    if (busy_ || !inbox_.empty() || output_bytes_ > shared_.limits.output_bytes) {
-      inbox_bytes_ += text.size();
-      inbox_.emplace_back(text);
-    } else {
-      take(text);
-    }
-    buffer_.consume(buffer_.size());
-    if (buffer_.capacity() > 65536) buffer_ = boost::beast::flat_buffer();
-    read_on();
+  void on_read(const Error& error, std::size_t bytes) {
+    if (error) return drop();
+    last_read_ = bytes;
+    if (closing_) return read();  // nothing counts any more; only its end is waited for
+    heard_ = now_milliseconds();
+    unanswered_ = 0;
+    end_ = bytes;
+    process();
   }
 
-  // Reads the next message unless too many wait already.
-  void read_on() {
-    if (inbox_.size() < shared_.limits.queued_messages && inbox_bytes_ < shared_.limits.queued_message_bytes &&
-        output_bytes_ <= shared_.limits.output_bytes) {
-      read();
-    }
+  bool has_room() const {
+    return inbox_.size() < shared_.limits.queued_messages && inbox_bytes_ < shared_.limits.queued_message_bytes &&
+           out_.size() + sending_.size() <= shared_.limits.output_bytes;
   }
+
+  // Takes the frames that have arrived, as long as there is room for what they cause.
+  void process() {
+    while (begin_ < end_ && !closing_ && has_room()) {
+      std::size_t used = 0;
+      const Frame frame = reader_.next(in_.data() + begin_, end_ - begin_, used);
+      begin_ += used;
+      switch (frame.kind) {
+        case FrameKind::kPart: break;
+        case FrameKind::kText:
+        case FrameKind::kBinary: arrive(frame.payload); break;  // binary is read as text
+        case FrameKind::kPing: append_frame(out_, Opcode::kPong, frame.payload); break;
+        case FrameKind::kPong: break;
+        case FrameKind::kClose: close(close_code::kNormal); break;
+        case FrameKind::kFailure: close(frame.code); break;
+      }
+    }
+    flush();
+    if (begin_ == end_ || closing_) read();
+  }
+
+  void arrive(std::string_view text) {
+    if (!busy_ && inbox_.empty()) return take(text);
+    if (overdue_ && inbox_.empty()) return answer(handler_->late(text));
+    inbox_bytes_ += text.size();
+    inbox_.emplace_back(text);
+  }
+
+  // ---- answering ----
 
   void take(std::string_view text) {
-    if (closing_ || !handler_) return;
+    if (closing_) return;
     if (handler_->is_quick(text)) return answer(play(*handler_, text));
     busy_ = true;
-    boost::asio::post(shared_.workers, [self = this->shared_from_this(), message = std::string(text)]() mutable {
-      SocketReply reply = self->play(*self->handler_, message);
+    const auto message = std::make_shared<const std::string>(text);
+    limit_time(message);
+    boost::asio::post(shared_.workers, [self = this->shared_from_this(), message]() mutable {
+      SocketReply reply = self->play(*self->handler_, *message);
       IoLoop& loop = self->loop_;
       // The connection is let go of on its own thread.
-      boost::asio::post(loop.context, [self = std::move(self), reply = std::move(reply)]() mutable {
-        self->busy_ = false;
-        if (self->released_) return self->release();
-        self->answer(std::move(reply));
-        self->take_waiting();
-        self->read_on();
-      });
+      boost::asio::post(loop.context, [self = std::move(self), reply = std::move(reply)]() mutable { self->on_played(std::move(reply)); });
     });
+  }
+
+  // Answers a message in its place when its own answer does not come in time.
+  void limit_time(const std::shared_ptr<const std::string>& message) {
+    if (!timer_) timer_ = std::make_unique<boost::asio::steady_timer>(loop_.context);
+    timer_->expires_after(Milliseconds(shared_.limits.step_milliseconds));
+    timer_->async_wait([self = this->shared_from_this(), message, job = ++job_](const Error& cancelled) {
+      if (cancelled || job != self->job_ || !self->busy_ || self->closing_) return;
+      self->overdue_ = true;
+      self->shared_.application.service().metrics().count_refusal("late");
+      self->answer(self->handler_->late(*message));
+      while (!self->closing_ && !self->inbox_.empty()) {
+        self->inbox_bytes_ -= self->inbox_.front().size();
+        const std::string text = std::move(self->inbox_.front());
+        self->inbox_.pop_front();
+        self->answer(self->handler_->late(text));
+      }
+      self->process();
+    });
+  }
+
+  void on_played(SocketReply reply) {
+    busy_ = false;
+    ++job_;
+    timer_->cancel();
+    if (released_) return release();
+    if (overdue_) {  // its sender was told already
+      overdue_ = false;
+      handler_->on_dropped();
+    } else {
+      answer(std::move(reply));
+    }
+    take_waiting();
+    process();
   }
 
   // Runs the handler; our own mistakes end this connection, not the server.
@@ -143,62 +188,78 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
       return handler.on_message(text);
     } catch (const std::exception& error) {
       log_event(LogLevel::kError, "internal_error", {{"what", error.what()}});
-      broken_ = true;
-      return {"", true};
+      SocketReply broken;
+      broken.close = close_code::kInternal;
+      return broken;
     }
   }
 
   void take_waiting() {
-    while (!busy_ && !closing_ && !inbox_.empty() && output_bytes_ <= shared_.limits.output_bytes) {
+    while (!busy_ && !closing_ && !inbox_.empty() && out_.size() + sending_.size() <= shared_.limits.output_bytes) {
       const std::string text = std::move(inbox_.front());
       inbox_.pop_front();
       inbox_bytes_ -= text.size();
       take(text);
     }
-    if (leaving_ && !busy_ && inbox_.empty()) close(boost::beast::websocket::close_code::going_away);
+    if (leaving_ && !busy_ && inbox_.empty()) close(close_code::kGoingAway);
   }
 
   void answer(SocketReply reply) {
-    if (!reply.text.empty()) {
-      output_bytes_ += reply.text.size();
-      output_.push_back(std::move(reply.text));
-      write();
-    }
-    if (reply.close) {
-      close(broken_ ? boost::beast::websocket::close_code::internal_error : boost::beast::websocket::close_code::normal);
-    }
+    if (closing_) return;
+    if (!reply.text.empty()) append_frame(out_, Opcode::kText, reply.text);
+    if (reply.close != 0) close(reply.close);
   }
 
-  void write() {
-    if (writing_since_ != 0 || output_.empty()) return;
+  // ---- writing ----
+
+  void flush() {
+    if (gone_ || writing_since_ != 0) return;
+    if constexpr (kPlain) {
+      if (!out_.empty()) {
+        Error error;
+        const std::size_t written = stream_.write_some(boost::asio::buffer(out_), error);
+        if (error && error != boost::asio::error::would_block) return drop();
+        if (written == out_.size()) {
+          out_.clear();
+          if (out_.capacity() > kLargeRead) out_ = {};
+        } else {
+          out_.erase(0, written);
+        }
+      }
+    }
+    if (out_.empty()) {
+      if (closing_) linger();
+      return;
+    }
+    sending_.swap(out_);
     writing_since_ = now_milliseconds();
-    socket_.async_write(boost::asio::buffer(output_.front()), [self = this->shared_from_this()](const Error& error, std::size_t) {
+    boost::asio::async_write(stream_, boost::asio::buffer(sending_), [self = this->shared_from_this()](const Error& error, std::size_t) {
       self->writing_since_ = 0;
-      self->output_bytes_ -= self->output_.front().size();
-      self->output_.pop_front();
+      self->sending_ = {};
       if (error) return self->drop();
-      self->write();
-      if (self->close_wanted_) return self->close_now();
       self->take_waiting();
-      self->read_on();
+      self->process();
     });
   }
 
-  // Closes after everything that is written already.
-  void close(boost::beast::websocket::close_code code) {
+  // ---- the end ----
+
+  // Close, after everything that is in the output already. The session ends now, whatever the peer does.
+  void close(std::uint16_t code) {
     if (closing_) return;
     closing_ = true;
-    close_wanted_ = true;
-    close_code_ = code;
+    append_close(out_, code);
+    inbox_.clear();
     deadline_ = now_milliseconds() + kCloseMilliseconds;
     release();
-    close_now();
   }
 
-  void close_now() {
-    if (!close_wanted_ || writing_since_ != 0 || !output_.empty()) return;
-    close_wanted_ = false;
-    socket_.async_close(close_code_, [self = this->shared_from_this()](const Error&) { self->drop(); });
+  // Ends our side and reads what still comes, so that the Close frame is not lost in a reset.
+  void linger() {
+    if (lingering_) return;
+    lingering_ = true;
+    Error ignored;
+    boost::beast::get_lowest_layer(stream_).shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
   }
 
   // Ends the session behind the socket, unless a worker is busy with it.
@@ -209,35 +270,41 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
 
   void drop() {
     closing_ = true;
+    gone_ = true;
     release();
+    if (timer_) timer_->cancel();
     Error ignored;
-    boost::beast::get_lowest_layer(socket_).close(ignored);
+    boost::beast::get_lowest_layer(stream_).close(ignored);
   }
 
   Membership membership_;
   IoLoop& loop_;
   Shared& shared_;
-  boost::beast::websocket::stream<Stream> socket_;
+  Stream stream_;
   std::unique_ptr<SocketHandler> handler_;
-  boost::beast::flat_buffer buffer_;
-  std::deque<std::string> inbox_;  // read, waiting for the running one
+  FrameReader reader_;
+  std::vector<char> in_;  // what was read; [begin_, end_) is not taken yet
+  std::size_t begin_ = 0, end_ = 0;
+  std::size_t last_read_ = 0;
+  std::deque<std::string> inbox_;  // messages that wait for the running one
   std::size_t inbox_bytes_ = 0;
-  std::deque<std::string> output_;  // the first one is being written
-  std::size_t output_bytes_ = 0;
+  std::string out_;      // frames to be written
+  std::string sending_;  // frames being written
+  std::unique_ptr<boost::asio::steady_timer> timer_;  // of the message on a worker
+  std::uint64_t job_ = 0;
   std::int64_t heard_ = 0;
   std::int64_t pinged_ = 0;
   std::int64_t writing_since_ = 0;
   std::int64_t deadline_ = 0;  // 0: none
   int unanswered_ = 0;
-  boost::beast::websocket::close_code close_code_ = boost::beast::websocket::close_code::normal;
-  bool pinging_ = false;
   bool reading_ = false;
-  bool busy_ = false;
+  bool busy_ = false;      // a worker runs the handler
+  bool overdue_ = false;   // and has passed the time limit
   bool closing_ = false;
-  bool close_wanted_ = false;
+  bool lingering_ = false;
   bool leaving_ = false;
   bool released_ = false;
-  bool broken_ = false;
+  bool gone_ = false;
 };
 
 }  // namespace lodestep::harness

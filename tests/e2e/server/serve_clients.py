@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays `lodestep serve` with the real client libraries: usage: serve_clients.py PROGRAM
 Needs openenv (or openenv-core), websockets and httpx; without them it ends with 77 (skipped) and says which is missing.
-LODESTEP_CLIENT_PYTHON names another interpreter that has them."""
+LODESTEP_CLIENT_PYTHON names another interpreter that has them (scripts/clients.sh makes some)."""
 import asyncio
 import json
 import os
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 other = os.environ.get("LODESTEP_CLIENT_PYTHON")
-if other and os.environ.get("LODESTEP_CLIENT_RUNNING") != "1":
+if other and os.path.exists(other) and os.environ.get("LODESTEP_CLIENT_RUNNING") != "1":
     sys.exit(subprocess.run([other, *sys.argv], env={**os.environ, "LODESTEP_CLIENT_RUNNING": "1"}).returncode)
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))

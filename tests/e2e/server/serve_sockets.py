@@ -17,6 +17,14 @@ from serving import KEY, Raw, Server, WebSocket, ask  # noqa: E402
 RESET = {"type": "reset", "data": {"index": 3}}
 
 
+def settles(condition):
+    """True as soon as it is, within the time that closed connections take to go."""
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
+
+
 def test_keep_alive_and_pipelining(s):
     raw = Raw(s.port)
     raw.send("GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /nothing HTTP/1.1\r\nHost: x\r\n\r\nPOST /reset HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
@@ -309,7 +317,7 @@ def test_a_thousand_sessions_and_what_they_leave(program):
         for _ in range(4):
             round_of(1000)
         time.sleep(1)
-        assert s.files() == files and s.status("Threads") == threads, (s.files(), files)
+        assert settles(lambda: s.files() <= files) and s.status("Threads") == threads, (s.files(), files)
         assert s.status("VmRSS") < memory * 1.3 + 5000, (s.status("VmRSS"), memory)
         assert b"lodestep_sessions 0" in Raw(s.port).send("GET /metrics HTTP/1.0\r\n\r\n").reply()[2]
 
@@ -338,16 +346,12 @@ def test_rounds_of_create_play_close_or_abandon_leave_nothing(program):
             return int(next(line for line in page.splitlines() if line.startswith("lodestep_sessions ")).split()[1])
 
         rounds(1000)
-        time.sleep(3)
-        assert open_sessions() == 0
+        assert settles(lambda: open_sessions() == 0)
+        time.sleep(1)
         files, threads, memory = s.files(), s.status("Threads"), s.status("VmRSS")
-        rounds(4000)
-        time.sleep(3)
-        assert open_sessions() == 0
-        deadline = time.monotonic() + 10  # the last connection closes a moment after its answer
-        while s.files() > files and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert s.files() <= files and s.status("Threads") <= threads, (s.files(), files, s.status("Threads"), threads)
+        rounds(4000 if os.environ.get("LODESTEP_LONG") else 1500)  # LODESTEP_LONG: 5,000 in all
+        assert settles(lambda: open_sessions() == 0)
+        assert settles(lambda: s.files() <= files) and s.status("Threads") <= threads, (s.files(), files, s.status("Threads"), threads)
         assert s.status("VmRSS") < memory * 1.2 + 10000, (s.status("VmRSS"), memory)
 
 
