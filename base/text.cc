@@ -209,38 +209,39 @@ std::string encode_utf8(std::u32string_view points) {
 std::string json_quote(std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
-  out.reserve(text.size() + text.size() / 8 + 8);
+  out.reserve(text.size() + text.size() / 4 + 8);
   out += '"';
-  std::size_t copied = 0;  // what stands as it is goes over in long pieces
+  std::array<char, 512> buffer;  // escapes are frequent in drawn boards: bytes are gathered before they are appended
+  std::size_t have = 0;
+  const auto put = [&](char c) { buffer[have++] = c; };
   for (std::size_t at = 0; at < text.size();) {
+    if (have + 8 > buffer.size()) {
+      out.append(buffer.data(), have);
+      have = 0;
+    }
     const auto byte = static_cast<unsigned char>(text[at]);
-    if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\') {
-      ++at;
+    if (byte >= 0x80) {
+      const std::size_t start = at;
+      const bool valid = next_point(text, at).has_value();
+      for (const char c : valid ? text.substr(start, at - start) : std::string_view("\xef\xbf\xbd")) put(c);
       continue;
     }
-    const std::size_t start = at;
-    const std::optional<char32_t> point = next_point(text, at);
-    if (point && *point >= 0x80) continue;
-    out += text.substr(copied, start - copied);
-    copied = at;
-    if (!point) {
-      append_utf8(out, 0xfffd);
-    } else if (*point == '"' || *point == '\\') {
-      out += '\\';
-      out += static_cast<char>(*point);
-    } else if (*point == '\n') {
-      out += "\\n";
-    } else if (*point == '\r') {
-      out += "\\r";
-    } else if (*point == '\t') {
-      out += "\\t";
+    ++at;
+    if (byte == '"' || byte == '\\') {
+      put('\\');
+      put(static_cast<char>(byte));
+    } else if (byte >= 0x20 && byte != 0x7f) {
+      put(static_cast<char>(byte));
+    } else if (byte == '\n' || byte == '\r' || byte == '\t') {
+      put('\\');
+      put(byte == '\n' ? 'n' : byte == '\r' ? 'r' : 't');
     } else {
-      out += "\\u00";
-      out += kDigits[*point >> 4];
-      out += kDigits[*point & 15];
+      for (const char c : std::string_view("\\u00")) put(c);
+      put(kDigits[byte >> 4]);
+      put(kDigits[byte & 15]);
     }
   }
-  out += text.substr(copied);
+  out.append(buffer.data(), have);
   return out += '"';
 }
 

@@ -124,7 +124,7 @@ class EndpointEmbedder : public canonicalizer::Embedder {
 
   Result<std::vector<Vector>> ask(std::span<const std::string_view> texts,
                                   std::span<const std::size_t> some) const {
-    HttpRequest request;
+    PostRequest request;
     request.url = endpoint_.url;
     request.timeout_seconds = endpoint_.timeout;
     if (!endpoint_.key.empty()) request.headers.emplace_back("Authorization", "Bearer " + endpoint_.key);

@@ -33,7 +33,7 @@ asio::awaitable<void> exchange(Stream& stream, const http::request<http::string_
   co_await http::async_read(stream, buffer, reply, asio::use_awaitable);
 }
 
-asio::awaitable<void> post(const HttpUrl& url, const HttpRequest& request, Reply& reply) {
+asio::awaitable<void> post(const HttpUrl& url, const PostRequest& request, Reply& reply) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   http::request<http::string_body> message{http::verb::post, url.path, 11};
   message.set(http::field::host, url.host + ":" + url.port);
@@ -97,7 +97,7 @@ Result<HttpUrl> parse_http_url(const std::string& url) {
   return out;
 }
 
-Result<HttpReply> http_post(const HttpRequest& request) {
+Result<HttpReply> http_post(const PostRequest& request) {
   const Result<HttpUrl> url = parse_http_url(request.url);
   if (!url) return url.error();
   asio::io_context io;

@@ -11,33 +11,43 @@ namespace {
 
 constexpr std::size_t kMaxNesting = 64;
 
-// Depth of brackets outside of strings: cheap, without recursion, before the real parser sees the text.
-bool nests_too_deep(std::string_view text) {
+// Whether an escape "\uD800" (high) or "\uDC00" (low) stands at `at`.
+bool is_surrogate_escape(std::string_view text, std::size_t at, bool high) {
+  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u' || (text[at + 2] | 0x20) != 'd') return false;
+  const std::string_view digits = high ? "89abAB" : "cdefCDEF";
+  return digits.find(text[at + 3]) != std::string_view::npos;
+}
+
+// What the real parser would not see or not survive: depth of brackets outside of strings, and second halves of
+// surrogate pairs without a first. Cheap and without recursion; nullptr: nothing.
+const char* refusal(std::string_view text) {
   std::size_t depth = 0;
   bool in_string = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
+      if (c == '\\') {
+        if (is_surrogate_escape(text, i, false)) return "an unpaired surrogate";
+        i += is_surrogate_escape(text, i, true) && is_surrogate_escape(text, i + 6, false) ? 11 : 1;
+      } else if (c == '"') {
+        in_string = false;
+      }
     } else if (c == '"') {
       in_string = true;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMaxNesting) return true;
+      if (++depth > kMaxNesting) return "nested deeper than 64";
     } else if ((c == ']' || c == '}') && depth > 0) {
       --depth;
     }
   }
-  return false;
+  return nullptr;
 }
 
 }  // namespace
 
 Status parse_json(std::string_view text, const std::string& where, rapidjson::Document& document) {
   if (!is_valid_utf8(text)) return Error{ErrorCode::kBadData, "not valid UTF-8", where, ""};
-  if (nests_too_deep(text)) {
-    return Error{ErrorCode::kBadData, "JSON nested deeper than " + std::to_string(kMaxNesting), where, ""};
-  }
+  if (const char* refused = refusal(text)) return Error{ErrorCode::kBadData, std::string("JSON refused: ") + refused, where, ""};
   document.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag>(text.data(), text.size());
   if (document.HasParseError()) {
     return Error{ErrorCode::kBadData,

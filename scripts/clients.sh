@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Installs the real client libraries that tests/e2e/server plays the server with, one virtual environment per release
-# of OpenEnv's client, in build/clients. Where PyPI is out of reach those tests skip.
+# Installs the real client libraries that tests play the server with, one virtual environment per release of OpenEnv's
+# client in build/clients. The releases come without what only their own servers need (a web interface among it).
+# Where PyPI is out of reach the tests skip.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for release in 0.3 0.10; do
-  wanted=python/requirements-clients-$release.txt
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+for release in openenv-core==0.3.0 openenv==0.10.0; do
   venv=build/clients/$release
-  cmp -s "$wanted" "$venv/installed.txt" && continue
+  [ -e "$venv/installed" ] && [ ! python/requirements-openenv.txt -nt "$venv/installed" ] && continue
   [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-  if timeout 600 "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"; then
-    cp "$wanted" "$venv/installed.txt"
+  if timeout 300 "$venv/bin/pip" install --quiet -r python/requirements-openenv.txt jsonschema==4.26.0 &&
+    timeout 300 "$venv/bin/pip" install --quiet --no-deps "$release"; then
+    touch "$venv/installed"
   else
-    echo "the clients of $wanted could not be installed: tests with them are skipped" >&2
+    echo "$release could not be installed: tests with it are skipped" >&2
   fi
 done

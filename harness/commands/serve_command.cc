@@ -155,8 +155,8 @@ Result<LogLevel> log_level_of(const std::string& name) {
 
 // Everything a running server borrows, in the order of its making.
 Result<int> serve(const ServeArgs& args, Io& io) {
-  if (args.step_timeout < 0.001 || args.ping_interval < 0.001) {
-    return Error{ErrorCode::kInvalidArgument, "a limit of time is at least 0.001 s", args.step_timeout < 0.001 ? "--step-timeout" : "--ping-interval", ""};
+  for (const auto& [option, seconds] : {std::pair("--step-timeout", args.step_timeout), std::pair("--ping-interval", args.ping_interval)}) {
+    if (!(seconds >= 0.001 && seconds <= 1e6)) return Error{ErrorCode::kInvalidArgument, "a time is from 0.001 to 1000000 s", option, ""};
   }
   const Result<LogLevel> level = log_level_of(args.log_level);
   if (!level) return level.error();
@@ -237,8 +237,8 @@ Result<int> run_serve(const std::vector<std::string>& words, Io& io) {
   args.option("--max-sessions", serving.max_sessions, "sessions in all; the default follows the machine's memory").range(1, 10000000);
   args.option("--max-sessions-per-client", serving.max_sessions_per_client, "sessions of one client address, 0 = no limit of its own").range(0, 10000000);
   args.option("--session-timeout", serving.session_timeout, "seconds until an idle session is closed, 0 = never").range(0, 1000000000);
-  args.option("--step-timeout", serving.step_timeout, "seconds after which a request is answered with an error in place of its own answer").range(0, 1000000);
-  args.option("--ping-interval", serving.ping_interval, "seconds of silence after which a WebSocket is pinged; two unanswered pings end it").range(0, 1000000);
+  args.option("--step-timeout", serving.step_timeout, "seconds after which a request is answered with an error in place of its own answer");
+  args.option("--ping-interval", serving.ping_interval, "seconds of silence after which a WebSocket is pinged; two unanswered pings end it");
   args.flag("--web", serving.web, "serve OpenEnv's web routes: /web/metadata, /web/reset, /web/step, /web/state");
   args.option("--max-steps", serving.max_steps, "step budget of sessions that name none, 0 = none; the environment's own when left out").range(-1, 1000000);
   args.option("--record", serving.record, "recording of all sessions; an existing one is continued");

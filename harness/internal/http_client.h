@@ -12,7 +12,7 @@
 
 namespace lodestep::harness {
 
-struct HttpRequest {
+struct PostRequest {
   std::string url;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers =
@@ -25,7 +25,7 @@ struct HttpReply {
   std::string body;  // up to 256 MB
 };
 
-Result<HttpReply> http_post(const HttpRequest& request);
+Result<HttpReply> http_post(const PostRequest& request);
 
 // "http://host:port/path" taken apart; fails on another scheme or a missing host.
 struct HttpUrl {

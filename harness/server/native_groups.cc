@@ -65,16 +65,16 @@ class Columns {
     failed_ = failed_ || later.failed_;
   }
   void put(JsonObject& out) const {
-    out.raw("observations", "[" + observations_ + "]")
-        .raw("available_actions", "[" + actions_ + "]")
-        .raw("state_keys", "[" + keys_ + "]")
-        .raw("rewards", "[" + rewards_ + "]")
-        .raw("dones", "[" + dones_ + "]")
-        .raw("terminated", "[" + terminated_ + "]")
-        .raw("truncated", "[" + truncated_ + "]")
-        .raw("action_valid", "[" + valid_ + "]")
-        .raw("step_counts", "[" + counts_ + "]");
-    if (failed_) out.raw("errors", "[" + errors_ + "]");
+    out.list("observations", observations_)
+        .list("available_actions", actions_)
+        .list("state_keys", keys_)
+        .list("rewards", rewards_)
+        .list("dones", dones_)
+        .list("terminated", terminated_)
+        .list("truncated", truncated_)
+        .list("action_valid", valid_)
+        .list("step_counts", counts_);
+    if (failed_) out.list("errors", errors_);
   }
 
  private:

@@ -56,10 +56,10 @@ struct IoLoop {
     });
   }
 
-  boost::asio::io_context context;
-  boost::asio::steady_timer timer;
   std::unordered_set<Peer*> peers;
   std::atomic<std::size_t> count{0};  // of peers, for other threads
+  boost::asio::io_context context;    // after the peers: those that still live end with it
+  boost::asio::steady_timer timer;
   std::thread thread;
 };
 

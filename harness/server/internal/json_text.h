@@ -22,6 +22,14 @@ class JsonObject {
     out_ += json;
     return *this;
   }
+  // Values that are JSON already, separated by commas.
+  JsonObject& list(std::string_view name, std::string_view values) {
+    out_.reserve(out_.size() + name.size() + values.size() + 16);
+    raw(name, "[");
+    out_ += values;
+    out_ += ']';
+    return *this;
+  }
   JsonObject& text(std::string_view name, std::string_view value) { return raw(name, json_quote(value)); }
   JsonObject& number(std::string_view name, double value) { return raw(name, json_number(value)); }
   JsonObject& count(std::string_view name, std::size_t value) { return raw(name, std::to_string(value)); }

@@ -94,10 +94,27 @@ def test_paths(s):
 
 def test_slow_header_is_dropped_in_time(s):
     begin = time.monotonic()
-    raw = Raw(s.port)
-    raw.send("GET /health HTTP/1.1\r\nHos")
-    assert raw.closed()
+    stopped, trickling, silent = Raw(s.port), Raw(s.port), Raw(s.port)
+    stopped.send("GET /health HTTP/1.1\r\nHos")
+    try:
+        while time.monotonic() - begin < 15:
+            trickling.send("x")
+            time.sleep(0.2)
+        raise AssertionError("a header that trickles in was waited for")
+    except ConnectionError:
+        pass
+    assert stopped.closed() and silent.closed()
     assert 8 < time.monotonic() - begin < 15
+
+
+def test_a_body_must_make_progress(s):
+    if not os.environ.get("LODESTEP_LONG"):
+        return  # half a minute
+    begin = time.monotonic()
+    raw = Raw(s.port, timeout=50)
+    raw.send("POST /reset HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    assert raw.closed()
+    assert 28 < time.monotonic() - begin < 40
 
 
 def test_bad_handshakes(s):

@@ -27,7 +27,7 @@ std::string client_frame(unsigned first, const std::string& payload, Stream& dic
     out += {static_cast<char>(0xfe), static_cast<char>(size >> 8), static_cast<char>(size & 0xff)};
   } else {
     out += static_cast<char>(0xff);
-    for (int bits = 56; bits >= 0; bits -= 8) out += static_cast<char>(size >> bits & 0xff);
+    for (int bits = 56; bits >= 0; bits -= 8) out += static_cast<char>((size >> bits) & 0xff);
   }
   std::string key;
   for (int i = 0; i < 4; ++i) key += static_cast<char>(dice.below(256));
@@ -69,11 +69,11 @@ TEST_CASE("messages come out whole, whatever the fragments and the pieces", "[fu
       const std::size_t cuts = dice.below(4);
       for (std::size_t part = 0; part < cuts; ++part) {  // unfinished fragments, with a ping behind each
         const std::size_t size = dice.below(text.size() - at + 1);
-        bytes += client_frame(part == 0 ? opcode : 0, text.substr(at, size), dice) + client_frame(0x89, "now", dice);
+        bytes += client_frame(part == 0 ? opcode : 0U, text.substr(at, size), dice) + client_frame(0x89, "now", dice);
         sent.emplace_back(FrameKind::kPing, "now", 0);
         at += size;
       }
-      bytes += client_frame(0x80 | (cuts == 0 ? opcode : 0), text.substr(at), dice);
+      bytes += client_frame(0x80 | (cuts == 0 ? opcode : 0U), text.substr(at), dice);
       sent.emplace_back(opcode == 1 ? FrameKind::kText : FrameKind::kBinary, text, 0);
     }
     for (const std::size_t most : {std::size_t{1} << 20, std::size_t{4000}, std::size_t{7}}) REQUIRE(read_all(bytes, most, dice) == sent);

@@ -8,7 +8,11 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "harness/server/socket_server.h"
@@ -159,11 +163,19 @@ struct SlowServer {
   explicit SlowServer(std::int64_t step_milliseconds = 200)
       : service({{{"dummy", "gated", std::make_shared<GatedFactory>(gate), 20}}, limits(step_milliseconds), nullptr, 0, "test"}, clock),
         application(service, {}),
-        sockets(*SocketServer::start({.host = "127.0.0.1", .port = 0, .tls_cert = {}, .tls_key = {}, .io_threads = 1, .worker_threads = 4}, application)),
+        sockets(listen(application)),
         port(sockets->port()) {}
   ~SlowServer() {
     gate.let_go();
     sockets->stop(std::chrono::milliseconds(1000));
+  }
+  static std::unique_ptr<SocketServer> listen(Application& served) {
+    SocketConfig config;
+    config.io_threads = 1;
+    config.worker_threads = 4;
+    Result<std::unique_ptr<SocketServer>> started = SocketServer::start(config, served);
+    LODESTEP_CHECK(started.ok(), "no server");
+    return std::move(*started);
   }
   static Limits limits(std::int64_t step_milliseconds) {
     Limits out;
