@@ -17,8 +17,7 @@ class InternalError : public std::logic_error {
 
 // Builds "file:line: LODESTEP_CHECK(text) failed [a=1, b=2]" and throws it.
 template <typename... Operands>
-[[noreturn]] void fail_check(const char* file, int line, const char* text,
-                             const Operands&... operands) {
+[[noreturn]] void fail_check(const char* file, int line, const char* text, const Operands&... operands) {
   std::ostringstream message;
   message << file << ':' << line << ": CHECK(" << text << ") failed";
   ((message << " [" << operands << ']'), ...);
@@ -27,8 +26,7 @@ template <typename... Operands>
 
 }  // namespace lodestep
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): file and line need a macro in C++20 without source_location ABI.
-#define LODESTEP_CHECK(condition, ...)                                                           \
-  ((condition) ? static_cast<void>(0)                                                   \
-               : ::lodestep::fail_check(__FILE__, __LINE__, #condition __VA_OPT__(, )   \
-                                            __VA_ARGS__))
+// A macro, for its file, line and text. NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define LODESTEP_CHECK(condition, ...) \
+  ((condition) ? static_cast<void>(0)  \
+               : ::lodestep::fail_check(__FILE__, __LINE__, #condition __VA_OPT__(, ) __VA_ARGS__))

@@ -24,8 +24,8 @@ constexpr std::uint64_t kOdd[] = {0xa0761d6478bd642fULL, 0xe7037ed1a0b428dbULL, 
 
 }  // namespace
 
-// Four sums that do not wait for one another: long texts are hashed as fast as memory brings them. It may differ
-// from machine to machine, since nothing that leaves the program depends on it.
+// Four sums that do not wait for one another: long texts are hashed as fast as memory brings them. It may
+// differ from machine to machine, since nothing that leaves the program depends on it.
 std::size_t ContainerHash::operator()(std::string_view text) const {
   const char* at = text.data();
   std::size_t left = text.size();

@@ -29,7 +29,8 @@ class Interner {
     std::uint64_t hash = 0;
     std::int32_t id = -1;  // -1: free
   };
-  static constexpr std::size_t kFarthest = 32;  // slots from where a text belongs; what finds none is crowded out
+  static constexpr std::size_t kFarthest =
+      32;  // slots from where a text belongs; what finds none is crowded out
   static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
   // Its slot, or the free one for it; kNowhere: all are taken by others.
   std::size_t slot_of(std::string_view text, std::uint64_t hash) const;

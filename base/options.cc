@@ -17,8 +17,8 @@ Result<Options> Options::parse(std::string_view owner, const std::vector<OptionS
     options.given_[spec.name] = false;
   }
   for (const auto& [key, value] : settings) {
-    const auto spec = std::find_if(specs.begin(), specs.end(),
-                                   [&key = key](const OptionSpec& s) { return s.name == key; });
+    const auto spec =
+        std::find_if(specs.begin(), specs.end(), [&key = key](const OptionSpec& s) { return s.name == key; });
     if (spec == specs.end()) {
       std::sort(known.begin(), known.end());
       const std::string near = nearest_word(key, known);
@@ -57,8 +57,7 @@ Error Options::bad_value(const std::string& name, const std::string& expected) c
                "--set " + name + "=" + text(name), "expected " + expected};
 }
 
-Result<std::int64_t> Options::integer(const std::string& name, std::int64_t low,
-                                      std::int64_t high) const {
+Result<std::int64_t> Options::integer(const std::string& name, std::int64_t low, std::int64_t high) const {
   const std::optional<std::int64_t> value = parse_int(text(name));
   if (!value || *value < low || *value > high) {
     return bad_value(name, "a whole number from " + std::to_string(low) + " to " + std::to_string(high));

@@ -43,7 +43,10 @@ class [[nodiscard]] Status {
   Status(Error error) : error_(std::move(error)) {}
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  const Error& error() const { LODESTEP_CHECK(!ok()); return *error_; }
+  const Error& error() const {
+    LODESTEP_CHECK(!ok());
+    return *error_;
+  }
 
  private:
   std::optional<Error> error_;
@@ -56,13 +59,31 @@ class [[nodiscard]] Result {
   Result(Error error) : error_(std::move(error)) {}
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
-  const Error& error() const { LODESTEP_CHECK(!ok()); return error_; }
+  const Error& error() const {
+    LODESTEP_CHECK(!ok());
+    return error_;
+  }
   Status status() const { return ok() ? Status() : Status(error_); }
-  T& operator*() & { LODESTEP_CHECK(ok(), error_); return *value_; }
-  const T& operator*() const& { LODESTEP_CHECK(ok(), error_); return *value_; }
-  T&& operator*() && { LODESTEP_CHECK(ok(), error_); return std::move(*value_); }
-  T* operator->() { LODESTEP_CHECK(ok(), error_); return &*value_; }
-  const T* operator->() const { LODESTEP_CHECK(ok(), error_); return &*value_; }
+  T& operator*() & {
+    LODESTEP_CHECK(ok(), error_);
+    return *value_;
+  }
+  const T& operator*() const& {
+    LODESTEP_CHECK(ok(), error_);
+    return *value_;
+  }
+  T&& operator*() && {
+    LODESTEP_CHECK(ok(), error_);
+    return std::move(*value_);
+  }
+  T* operator->() {
+    LODESTEP_CHECK(ok(), error_);
+    return &*value_;
+  }
+  const T* operator->() const {
+    LODESTEP_CHECK(ok(), error_);
+    return &*value_;
+  }
 
  private:
   std::optional<T> value_;

@@ -46,8 +46,7 @@ void MersenneTwister::seed_words(const std::vector<std::uint32_t>& words) {
   std::size_t j = 0;
   for (std::size_t k = std::max<std::size_t>(624, words.size()); k > 0; --k) {
     const std::uint32_t last = state_[i - 1];
-    state_[i] = (state_[i] ^ ((last ^ (last >> 30)) * 1664525U)) + words[j] +
-                static_cast<std::uint32_t>(j);
+    state_[i] = (state_[i] ^ ((last ^ (last >> 30)) * 1664525U)) + words[j] + static_cast<std::uint32_t>(j);
     if (++i == 624) {
       state_[0] = state_[623];
       i = 1;
@@ -89,7 +88,8 @@ std::uint32_t MersenneTwister::next() {
 }
 
 PythonRandom::PythonRandom(std::int64_t seed) {
-  const std::uint64_t size = seed < 0 ? 0 - static_cast<std::uint64_t>(seed) : static_cast<std::uint64_t>(seed);
+  const std::uint64_t size =
+      seed < 0 ? 0 - static_cast<std::uint64_t>(seed) : static_cast<std::uint64_t>(seed);
   std::vector<std::uint32_t> words{static_cast<std::uint32_t>(size)};
   if (size >> 32 != 0) words.push_back(static_cast<std::uint32_t>(size >> 32));
   twister_.seed_words(words);

@@ -47,15 +47,16 @@ class MersenneTwister {
 // CPython's `random` module: equal draws for equal seeds (3.8 to 3.11 and later).
 class PythonRandom {
  public:
-  explicit PythonRandom(std::int64_t seed = 0);             // random.seed(int): |seed| is used
-  double random();                                          // [0, 1), two words
-  double uniform(double a, double b);                       // a + (b - a) * random()
-  std::uint64_t below(std::uint64_t n);                     // _randbelow_with_getrandbits; n > 0
+  explicit PythonRandom(std::int64_t seed = 0);               // random.seed(int): |seed| is used
+  double random();                                            // [0, 1), two words
+  double uniform(double a, double b);                         // a + (b - a) * random()
+  std::uint64_t below(std::uint64_t n);                       // _randbelow_with_getrandbits; n > 0
   std::int64_t randint(std::int64_t low, std::int64_t high);  // both ends included
-  std::vector<std::size_t> sample(std::size_t population, std::size_t k);    // indices
-  std::vector<std::size_t> choices(std::size_t population, std::size_t k);   // indices
-  template <typename T> void shuffle(std::vector<T>& items);                 // in place
-  void skip(std::uint64_t words);  // as if so many 32-bit words had been drawn
+  std::vector<std::size_t> sample(std::size_t population, std::size_t k);   // indices
+  std::vector<std::size_t> choices(std::size_t population, std::size_t k);  // indices
+  template <typename T>
+  void shuffle(std::vector<T>& items);  // in place
+  void skip(std::uint64_t words);       // as if so many 32-bit words had been drawn
   std::uint64_t words_given() const { return twister_.words_given(); }
 
  private:
@@ -68,7 +69,8 @@ class NumpyRandomState {
   explicit NumpyRandomState(std::uint32_t seed);
   std::uint64_t below(std::uint64_t n);  // randint(n), masked rejection; n == 1 draws nothing
   std::int64_t randint(std::int64_t low, std::int64_t high);  // high excluded; high - low <= 2^32
-  template <typename T> void shuffle(std::vector<T>& items);  // in place
+  template <typename T>
+  void shuffle(std::vector<T>& items);                                        // in place
   std::vector<std::size_t> choice(std::size_t population, std::size_t size);  // without replacement
   std::uint64_t words_given() const { return twister_.words_given(); }
 

@@ -1,10 +1,10 @@
 #include "base/text.h"
 
-#include <cstring>
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 
 namespace lodestep {
 namespace {
@@ -116,8 +116,8 @@ std::string ascii_lower(std::string_view text) {
 
 bool is_python_space(char32_t point) {
   return (point >= 0x09 && point <= 0x0d) || (point >= 0x1c && point <= 0x20) || point == 0x85 ||
-         point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) ||
-         point == 0x2028 || point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
+         point == 0xa0 || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 ||
+         point == 0x2029 || point == 0x202f || point == 0x205f || point == 0x3000;
 }
 
 std::string_view python_strip(std::string_view utf8) {
@@ -211,7 +211,8 @@ std::string json_quote(std::string_view text) {
   std::string out;
   out.reserve(text.size() + text.size() / 4 + 8);
   out += '"';
-  std::array<char, 512> buffer;  // escapes are frequent in drawn boards: bytes are gathered before they are appended
+  std::array<char, 512>
+      buffer;  // escapes are frequent in drawn boards: bytes are gathered before they are appended
   std::size_t have = 0;
   const auto put = [&](char c) { buffer[have++] = c; };
   for (std::size_t at = 0; at < text.size();) {
@@ -261,8 +262,7 @@ std::string json_array(const std::vector<std::string>& texts) {
 }
 
 namespace {
-constexpr std::string_view kBase64 =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 }
 
 std::string base64_encode(std::string_view bytes) {

@@ -15,8 +15,8 @@ namespace lodestep {
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
-std::string_view trim(std::string_view text);         // ASCII blanks off both ends
-std::string ascii_lower(std::string_view text);       // A-Z only; other bytes untouched
+std::string_view trim(std::string_view text);    // ASCII blanks off both ends
+std::string ascii_lower(std::string_view text);  // A-Z only; other bytes untouched
 // Python's str.strip(): Unicode white space (29 code points) off both ends of UTF-8 text.
 std::string_view python_strip(std::string_view utf8);
 bool is_python_space(char32_t point);

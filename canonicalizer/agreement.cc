@@ -28,7 +28,8 @@ Interval middle_95(std::vector<double> values) {
   if (values.empty()) return {std::nan(""), std::nan("")};
   std::sort(values.begin(), values.end());
   const auto at = [&](double share_below) {
-    return values[static_cast<std::size_t>(share_below * static_cast<double>(values.size() - 1) + 0.5)];
+    return values[static_cast<std::size_t>(
+        std::lround(share_below * static_cast<double>(values.size() - 1)))];
   };
   return {at(0.025), at(0.975)};
 }
@@ -108,6 +109,7 @@ AgreementReport measure_agreement(std::span<const PairCounts> groups) {
   }
   for (double Agreement::*field : kFields) {
     std::vector<double> values;
+    values.reserve(resampled.size());
     for (const Agreement& agreement : resampled) values.push_back(agreement.*field);
     const Interval interval = middle_95(std::move(values));
     report.low.*field = interval.low;

@@ -175,7 +175,7 @@ class EmbeddingMatcher : public Matcher {
 
 std::unique_ptr<Embedder> hash_embedder() { return std::make_unique<HashEmbedder>(); }
 
-MatcherKind embedding_kind(EmbedderMaker maker) {
+MatcherKind embedding_kind(const EmbedderMaker& maker) {
   return {
       "embedding",
       "the first earlier cluster whose first member's embedding has a cosine >= threshold",

@@ -32,6 +32,6 @@ std::unique_ptr<Embedder> hash_embedder();
 
 // Makes the embedder for any value of the option `embedder` but `hash`.
 using EmbedderMaker = std::function<Result<std::unique_ptr<Embedder>>(const Options&)>;
-MatcherKind embedding_kind(EmbedderMaker maker = {});
+MatcherKind embedding_kind(const EmbedderMaker& maker = {});
 
 }  // namespace lodestep::canonicalizer

@@ -32,7 +32,7 @@ class TruthMatcher : public Matcher {
   Level level_;
 };
 
-MatcherKind truth_kind(std::string name, std::string help, Level level) {
+MatcherKind truth_kind(const std::string& name, std::string help, Level level) {
   return {name, std::move(help), {}, [name, level](const Options&) -> Result<std::unique_ptr<Matcher>> {
             return std::unique_ptr<Matcher>(std::make_unique<TruthMatcher>(name, level));
           }};

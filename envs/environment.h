@@ -46,7 +46,8 @@ struct StepResult {
   double reward = 0;
   Outcome outcome = Outcome::kRunning;
   bool action_valid = true;  // false: not understood or not applicable; the world is unchanged
-  bool counted = true;  // false: the original's own step counter passes over it (verl-agent's Sokoban "still")
+  bool counted =
+      true;  // false: the original's own step counter passes over it (verl-agent's Sokoban "still")
   bool done() const { return outcome != Outcome::kRunning; }
 };
 
@@ -68,8 +69,8 @@ struct Snapshot {
   std::string bytes;
 };
 
-// What an environment stands on failed: a worker process died for good. Only environments that drive another
-// program throw it, from step(); a rollout counts that episode as failed by infrastructure.
+// What an environment stands on failed, such as a worker process that died or a game whose texts outgrow
+// their budget. Thrown from step(); a rollout counts that episode as failed by infrastructure.
 class EnvironmentFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -84,7 +85,8 @@ class Environment {
 
   // Starts the task's episode. Fails on an unknown or malformed task and then changes nothing.
   virtual Status reset(const Task& task) = 0;
-  // Plays one action, any bytes. Never fails (but see EnvironmentFailure). After the end: no change, reward 0.
+  // Plays one action, any bytes. Never fails (but see EnvironmentFailure). After the end: no change, no
+  // reward.
   virtual StepResult step(std::string_view action) = 0;
   // The present situation again, reward 0: what reset left, or what the last step answered.
   virtual StepResult observe() const = 0;

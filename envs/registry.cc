@@ -22,8 +22,8 @@ const std::vector<EnvType>& environment_types() {
 
 const EnvType* find_environment_type(std::string_view name) {
   const std::vector<EnvType>& types = environment_types();
-  const auto found = std::find_if(types.begin(), types.end(),
-                                  [name](const EnvType& type) { return type.name == name; });
+  const auto found =
+      std::find_if(types.begin(), types.end(), [name](const EnvType& type) { return type.name == name; });
   return found == types.end() ? nullptr : &*found;
 }
 
@@ -43,10 +43,12 @@ Error unknown_split(const EnvFactory& factory, std::string_view split) {
                "known splits: " + join(factory.splits(), ", ")};
 }
 
-Error index_past_end(const EnvFactory& factory, std::string_view split, std::size_t index, std::size_t count) {
-  return Error{ErrorCode::kInvalidArgument,
-               "task index " + std::to_string(index) + " is past the end of split '" + std::string(split) + "'",
-               factory.name(), "it has " + std::to_string(count) + " tasks"};
+Error index_past_end(const EnvFactory& factory, std::string_view split, std::size_t index,
+                     std::size_t count) {
+  return Error{
+      ErrorCode::kInvalidArgument,
+      "task index " + std::to_string(index) + " is past the end of split '" + std::string(split) + "'",
+      factory.name(), "it has " + std::to_string(count) + " tasks"};
 }
 
 }  // namespace lodestep

@@ -22,7 +22,7 @@ enum class Transitions {
 enum class Unreached {
   kFar,       // as far as the farthest reached node, plus `far` (the reference: 1)
   kCensored,  // open ones take no part in comparisons; closed ones are far
-  kPrior,     // open ones are worth what earlier batches say of their like (Batch::priors); closed ones are far
+  kPrior,  // open ones are worth what earlier batches say of their like (Batch::priors); closed ones are far
 };
 
 struct NodeOptions {

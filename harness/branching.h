@@ -22,7 +22,7 @@ struct BranchRule {
     kRandom,        // any step
     kFirstMistake,  // the first step that led away from success, by the true distance where it was recorded,
                     // else by the group's graph
-    kUncertain,  // the steps whose state succeeded as often as it failed, as nearly as possible
+    kUncertain,     // the steps whose state succeeded as often as it failed, as nearly as possible
   };
   Where where = Where::kRandom;
   std::size_t places = 1;    // forks per episode, kUncertain only

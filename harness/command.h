@@ -1,5 +1,6 @@
 // The command line: a list of commands, each in one file of harness/commands.
-//   int main(int argc, char** argv) { Io io{std::cin, std::cout, std::cerr}; return run_program({argv + 1, argv + argc}, io); }
+//   int main(int argc, char** argv) { Io io{std::cin, std::cout, std::cerr}; return run_program({argv + 1,
+//   argv + argc}, io); }
 // Threads: one. Results go to io.out, progress and messages to io.err; exit statuses as in the manual:
 // 0 done, 1 the work failed, 2 wrong usage or bad input, 130/143 after SIGINT/SIGTERM.
 #pragma once

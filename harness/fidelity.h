@@ -62,8 +62,8 @@ Result<std::vector<FidelityRow>> fidelity_table(std::span<const Recording> recor
 // their outcome from their group's mean. 0 where no outcome differs.
 double outcome_cosine(std::span<const Recording> recordings);
 
-// Every group cut into groups of `size` members, so that group sizes compare at (nearly) equal steps; members that
-// do not fill a group are dropped. `truth` is cut alike; it may be empty.
+// Every group cut into groups of `size` members, so that group sizes compare at (nearly) equal steps; members
+// that do not fill a group are dropped. `truth` is cut alike; it may be empty.
 Recording regrouped(const Recording& recording, std::size_t size, Truth& truth);
 
 }  // namespace lodestep::harness

@@ -13,13 +13,14 @@ constexpr std::size_t kMaxNesting = 64;
 
 // Whether an escape "\uD800" (high) or "\uDC00" (low) stands at `at`.
 bool is_surrogate_escape(std::string_view text, std::size_t at, bool high) {
-  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u' || (text[at + 2] | 0x20) != 'd') return false;
+  if (at + 6 > text.size() || text[at] != '\\' || text[at + 1] != 'u' || (text[at + 2] | 0x20) != 'd')
+    return false;
   const std::string_view digits = high ? "89abAB" : "cdefCDEF";
   return digits.find(text[at + 3]) != std::string_view::npos;
 }
 
-// What the real parser would not see or not survive: depth of brackets outside of strings, and second halves of
-// surrogate pairs without a first. Cheap and without recursion; nullptr: nothing.
+// What the real parser would not see or not survive: depth of brackets outside of strings, and second halves
+// of surrogate pairs without a first. Cheap and without recursion; nullptr: nothing.
 const char* refusal(std::string_view text) {
   std::size_t depth = 0;
   bool in_string = false;
@@ -47,12 +48,15 @@ const char* refusal(std::string_view text) {
 
 Status parse_json(std::string_view text, const std::string& where, rapidjson::Document& document) {
   if (!is_valid_utf8(text)) return Error{ErrorCode::kBadData, "not valid UTF-8", where, ""};
-  if (const char* refused = refusal(text)) return Error{ErrorCode::kBadData, std::string("JSON refused: ") + refused, where, ""};
-  document.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag>(text.data(), text.size());
+  if (const char* refused = refusal(text))
+    return Error{ErrorCode::kBadData, std::string("JSON refused: ") + refused, where, ""};
+  document.Parse<rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag>(text.data(),
+                                                                                             text.size());
   if (document.HasParseError()) {
     return Error{ErrorCode::kBadData,
                  std::string("malformed JSON: ") + rapidjson::GetParseError_En(document.GetParseError()),
-                 where + (where.empty() ? "byte " : ", byte ") + std::to_string(document.GetErrorOffset()), ""};
+                 where + (where.empty() ? "byte " : ", byte ") + std::to_string(document.GetErrorOffset()),
+                 ""};
   }
   return {};
 }

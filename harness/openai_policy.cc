@@ -247,7 +247,8 @@ struct Request {
 
 class OpenAiPolicy final : public Policy {
  public:
-  OpenAiPolicy(Endpoint endpoint, Request request, std::optional<PromptTemplate> words, asio::ssl::context tls)
+  OpenAiPolicy(Endpoint endpoint, Request request, std::optional<PromptTemplate> words,
+               asio::ssl::context tls)
       : endpoint_(std::move(endpoint)),
         request_(std::move(request)),
         words_(std::move(words)),

@@ -4,7 +4,8 @@
 // Options after the URL, each ",name=value": model, temperature, top_p, max_tokens, timeout (seconds for
 // one try), retries, backoff (seconds before the first retry, doubled each time), concurrency (requests
 // in flight), history (turns shown), prompt_template (a file), api_key_env (environment variable with
-// the key), ca_file (certificates to trust beside the system's, for https), stream. Threads: act() from many at once; connections are kept and shared.
+// the key), ca_file (certificates to trust beside the system's, for https), stream. Threads: act() from many
+// at once; connections are kept and shared.
 #pragma once
 
 #include <memory>

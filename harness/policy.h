@@ -19,12 +19,12 @@ namespace lodestep::harness {
 
 // What a policy may look at for one action.
 struct Turn {
-  const Environment& environment;             // for gold_action(); a text policy reads only the rest
+  const Environment& environment;  // for gold_action(); a text policy reads only the rest
   const Task& task;
   const Situation& now;
-  const std::vector<StepRecord>& history;     // the episode so far
-  std::size_t max_steps = 0;                  // the episode's budget; 0 = none
-  Stream dice;                                // this turn's chance
+  const std::vector<StepRecord>& history;  // the episode so far
+  std::size_t max_steps = 0;               // the episode's budget; 0 = none
+  Stream dice;                             // this turn's chance
 };
 
 // What a policy decided. Its action is played whatever its form.
@@ -32,7 +32,8 @@ struct Decision {
   Decision(std::string chosen, std::optional<bool> form = std::nullopt)
       : action(std::move(chosen)), format_valid(form) {}
   std::string action;
-  std::optional<bool> format_valid;  // a model's reply kept to the form asked for; absent: there was no reply to read
+  std::optional<bool>
+      format_valid;  // a model's reply kept to the form asked for; absent: there was no reply to read
 };
 
 class Policy {

@@ -29,7 +29,8 @@ struct StepRecord {
   std::string action;
   bool valid = true;  // the environment understood the action and could carry it out
   double reward = 0;
-  std::optional<bool> format_valid = {};  // a model's reply kept to the form asked for; absent: no model replied
+  std::optional<bool> format_valid =
+      {};  // a model's reply kept to the form asked for; absent: no model replied
 };
 
 enum class EpisodeStatus {
@@ -57,10 +58,10 @@ struct EpisodeRecord {
   Task task;
   EpisodeStatus status = EpisodeStatus::kFinished;
   Outcome outcome = Outcome::kRunning;
-  bool truncated = false;       // the step budget ran out
-  std::string failure;          // why it failed or was stopped; empty otherwise
+  bool truncated = false;  // the step budget ran out
+  std::string failure;     // why it failed or was stopped; empty otherwise
   std::vector<StepRecord> steps;
-  Situation last;               // reached by the last step
+  Situation last;                       // reached by the last step
   std::optional<Origin> branched_from;  // in reset groups
   std::size_t own_steps() const { return steps.size() - (branched_from ? branched_from->step : 0); }
   double total_reward() const;
@@ -71,7 +72,7 @@ using RunInfo = std::map<std::string, std::string>;
 
 // One estimator's answer for a run, one row per recorded step in (group, member, t) order.
 struct Estimate {
-  std::string name;      // "graphgpo", or "graphgpo:lexical" when a matcher other than the default was used
+  std::string name;  // "graphgpo", or "graphgpo:lexical" when a matcher other than the default was used
   std::string estimator;
   std::string matcher;
   std::string settings;  // JSON object of the options given

@@ -78,11 +78,13 @@ class Writer {
         {&writer.add_text_, "INSERT INTO text(hash, body) VALUES(?, ?)"},
         {&writer.add_group_, "INSERT OR IGNORE INTO task_group(id, task) VALUES(?, ?)"},
         {&writer.add_episode_,
-         "INSERT INTO episode(group_id, member, seed, status, outcome, truncated, failure, steps, total_reward, "
+         "INSERT INTO episode(group_id, member, seed, status, outcome, truncated, failure, steps, "
+         "total_reward, "
          "last_observation, last_admissible, last_exact, last_relevant, last_stage, last_state_hash, "
          "last_distance) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"},
         {&writer.add_step_,
-         "INSERT INTO step(episode_id, t, observation, admissible, key_exact, key_relevant, key_stage, state_hash, "
+         "INSERT INTO step(episode_id, t, observation, admissible, key_exact, key_relevant, key_stage, "
+         "state_hash, "
          "distance, action, valid, reward, format_valid) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"},
     };
     for (const auto& [target, sql] : statements) {
@@ -205,10 +207,10 @@ class Writer {
   // Seven columns from `position` on.
   Status bind_situation(Statement& statement, int position, const Situation& situation) {
     const std::string actions = json_array(situation.admissible);
-    for (const std::string_view body : {std::string_view(situation.observation), std::string_view(actions),
-                                        std::string_view(situation.keys.exact),
-                                        std::string_view(situation.keys.relevant),
-                                        std::string_view(situation.keys.stage)}) {
+    for (const std::string_view body :
+         {std::string_view(situation.observation), std::string_view(actions),
+          std::string_view(situation.keys.exact), std::string_view(situation.keys.relevant),
+          std::string_view(situation.keys.stage)}) {
       if (Status status = bind_text(statement, position++, body); !status) return status;
     }
     statement.bind(position++, to_hex(situation.state_hash));
@@ -312,7 +314,8 @@ class SqliteRecorder final : public Recorder {
   std::thread thread_;  // last: starts when the rest stands
 };
 
-constexpr const char* kPragmas = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;";
+constexpr const char* kPragmas =
+    "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;";
 
 Result<std::unique_ptr<Recorder>> start_recorder(Database database) {
   Result<Writer> writer = Writer::open(std::move(database));
@@ -341,8 +344,8 @@ class Reader {
 
   Result<Recording> read() {
     Recording recording;
-    for (const auto load : {&Reader::load_info, &Reader::load_texts, &Reader::load_episodes, &Reader::load_steps,
-                            &Reader::load_estimates}) {
+    for (const auto load : {&Reader::load_info, &Reader::load_texts, &Reader::load_episodes,
+                            &Reader::load_steps, &Reader::load_estimates}) {
       if (Status status = (this->*load)(recording); !status) return status.error();
     }
     mark_branches(recording);
@@ -363,7 +366,8 @@ class Reader {
   }
 
   Status load_info(Recording& recording) {
-    return each("SELECT key, value FROM run", [&](Statement& row) { recording.info[row.text(0)] = row.text(1); });
+    return each("SELECT key, value FROM run",
+                [&](Statement& row) { recording.info[row.text(0)] = row.text(1); });
   }
 
   Status load_texts(Recording&) {
@@ -383,10 +387,12 @@ class Reader {
       }
     }
     out.admissible = list->second;
-    out.keys = {texts_[row.integer(column + 2)], texts_[row.integer(column + 3)], texts_[row.integer(column + 4)]};
+    out.keys = {texts_[row.integer(column + 2)], texts_[row.integer(column + 3)],
+                texts_[row.integer(column + 4)]};
     const std::string hex = row.text(column + 5);
     if (hex.size() == 32) {
-      out.state_hash = {std::stoull(hex.substr(0, 16), nullptr, 16), std::stoull(hex.substr(16), nullptr, 16)};
+      out.state_hash = {std::stoull(hex.substr(0, 16), nullptr, 16),
+                        std::stoull(hex.substr(16), nullptr, 16)};
     }
     if (!row.is_null(column + 6)) out.distance = row.real(column + 6);
     return out;
@@ -399,7 +405,8 @@ class Reader {
     }
     return each(
         "SELECT e.id, e.group_id, e.member, g.task, e.seed, e.status, e.outcome, e.truncated, e.failure, "
-        "last_observation, last_admissible, last_exact, last_relevant, last_stage, last_state_hash, last_distance "
+        "last_observation, last_admissible, last_exact, last_relevant, last_stage, last_state_hash, "
+        "last_distance "
         "FROM episode e JOIN task_group g ON g.id = e.group_id ORDER BY e.group_id, e.member",
         [&](Statement& row) {
           EpisodeRecord episode;
@@ -407,8 +414,8 @@ class Reader {
           episode.member = static_cast<std::size_t>(row.integer(2));
           episode.task = {recording.info["env"], row.text(3), static_cast<std::uint64_t>(row.integer(4))};
           const std::string status = row.text(5);
-          episode.status = status == "failed"      ? EpisodeStatus::kFailed
-                           : status == "abandoned" ? EpisodeStatus::kAbandoned
+          episode.status = status == "failed"                  ? EpisodeStatus::kFailed
+                           : status == "abandoned"             ? EpisodeStatus::kAbandoned
                            : filtered.contains(row.integer(1)) ? EpisodeStatus::kFiltered
                                                                : EpisodeStatus::kFinished;
           const std::string outcome = row.text(6);
@@ -425,7 +432,8 @@ class Reader {
 
   Status load_steps(Recording& recording) {
     return each(
-        "SELECT episode_id, observation, admissible, key_exact, key_relevant, key_stage, state_hash, distance, "
+        "SELECT episode_id, observation, admissible, key_exact, key_relevant, key_stage, state_hash, "
+        "distance, "
         "action, valid, reward, format_valid FROM step ORDER BY episode_id, t",
         [&](Statement& row) {
           StepRecord step;
@@ -440,16 +448,16 @@ class Reader {
 
   Status load_estimates(Recording& recording) {
     std::map<std::int64_t, std::size_t> index_of;
-    Status status = each("SELECT id, name, estimator, matcher, settings FROM estimate ORDER BY id",
-                         [&](Statement& row) {
-                           Estimate estimate;
-                           estimate.name = row.text(1);
-                           estimate.estimator = row.text(2);
-                           estimate.matcher = row.text(3);
-                           estimate.settings = row.text(4);
-                           index_of[row.integer(0)] = recording.estimates.size();
-                           recording.estimates.push_back(std::move(estimate));
-                         });
+    Status status =
+        each("SELECT id, name, estimator, matcher, settings FROM estimate ORDER BY id", [&](Statement& row) {
+          Estimate estimate;
+          estimate.name = row.text(1);
+          estimate.estimator = row.text(2);
+          estimate.matcher = row.text(3);
+          estimate.settings = row.text(4);
+          index_of[row.integer(0)] = recording.estimates.size();
+          recording.estimates.push_back(std::move(estimate));
+        });
     if (!status) return status;
     const auto real = [](const Statement& row, int column) {
       return row.is_null(column) ? std::optional<double>() : row.real(column);
@@ -506,7 +514,8 @@ Result<std::unique_ptr<Recorder>> create_recording(const std::string& path, cons
   if (!status) {  // leave nothing half made
     insert = status.error();
     database = status.error();
-    for (const char* suffix : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(path + suffix, ignored);
+    for (const char* suffix : {"", "-wal", "-shm", "-journal"})
+      std::filesystem::remove(path + suffix, ignored);
     return status.error();
   }
   insert = Statement();

@@ -45,7 +45,8 @@ struct RunHooks {
 // Plays every (group, member) that is not in `done`. Fails when a task is unknown, when the members of a
 // group do not start in the same state, or when the recorder fails.
 Result<RunTimes> run_groups(const RunPlan& plan, const Policy& policy, Recorder& recorder,
-                            const RunHooks& hooks, const std::set<std::pair<std::size_t, std::size_t>>& done = {});
+                            const RunHooks& hooks,
+                            const std::set<std::pair<std::size_t, std::size_t>>& done = {});
 
 // Reset groups: `suffixes` members from each fork of a recorded episode (branching.h).
 struct BranchPlan {
@@ -54,14 +55,15 @@ struct BranchPlan {
   std::size_t suffixes = 8;
 };
 
-// Plays every (branch group, member) that is not in `done`; the plan is that of the parents. Fails as run_groups,
-// and where a parent's actions no longer lead to its recorded state.
+// Plays every (branch group, member) that is not in `done`; the plan is that of the parents. Fails as
+// run_groups, and where a parent's actions no longer lead to its recorded state.
 Result<RunTimes> run_branches(const RunPlan& plan, const BranchPlan& branches, const Policy& policy,
                               Recorder& recorder, const RunHooks& hooks,
                               const std::set<std::pair<std::size_t, std::size_t>>& done = {});
 
 // The chance of one member of a task's group: the key of its streams, and (low 63 bits) its task seed.
-Hash128 member_key(std::uint64_t run_seed, const std::string& task, std::size_t occurrence, std::size_t member);
+Hash128 member_key(std::uint64_t run_seed, const std::string& task, std::size_t occurrence,
+                   std::size_t member);
 
 // What an observer of the environment sees now.
 Situation situation_of(const Environment& environment);

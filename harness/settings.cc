@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "harness/matchers.h"
 #include "graph/estimator.h"
+#include "harness/matchers.h"
 
 namespace lodestep::harness {
 namespace {
 
 bool knows(const std::vector<OptionSpec>& options, const std::string& key) {
-  return std::any_of(options.begin(), options.end(), [&](const OptionSpec& option) { return option.name == key; });
+  return std::any_of(options.begin(), options.end(),
+                     [&](const OptionSpec& option) { return option.name == key; });
 }
 
 std::vector<OptionSpec> matcher_options(const std::string& name) {
@@ -30,7 +31,8 @@ std::vector<OptionSpec> estimator_options(const std::string& name) {
 
 }  // namespace
 
-Result<RoutedSettings> route_settings(const Settings& settings, const EnvType* type, const std::string& matcher,
+Result<RoutedSettings> route_settings(const Settings& settings, const EnvType* type,
+                                      const std::string& matcher,
                                       const std::vector<std::string>& estimators) {
   RoutedSettings routed;
   const std::vector<OptionSpec> environment = type == nullptr ? std::vector<OptionSpec>() : type->options;

@@ -14,19 +14,23 @@ Error sqlite_error(sqlite3* connection, const std::string& path) {
 
 }  // namespace
 
-Statement::Statement(sqlite3_stmt* statement, std::string path) : statement_(statement), path_(std::move(path)) {}
+Statement::Statement(sqlite3_stmt* statement, std::string path)
+    : statement_(statement), path_(std::move(path)) {}
 
-void Statement::bind(int position, std::int64_t value) { sqlite3_bind_int64(statement_.get(), position, value); }
+void Statement::bind(int position, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), position, value);
+}
 void Statement::bind(int position, double value) { sqlite3_bind_double(statement_.get(), position, value); }
 
 void Statement::bind(int position, std::string_view text) {
   // An empty view may hold no pointer, which SQLite would store as NULL.
-  sqlite3_bind_text64(statement_.get(), position, text.empty() ? "" : text.data(), text.size(), SQLITE_TRANSIENT,
-                      SQLITE_UTF8);
+  sqlite3_bind_text64(statement_.get(), position, text.empty() ? "" : text.data(), text.size(),
+                      SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 void Statement::bind_blob(int position, std::string_view bytes) {
-  sqlite3_bind_blob64(statement_.get(), position, bytes.empty() ? "" : bytes.data(), bytes.size(), SQLITE_TRANSIENT);
+  sqlite3_bind_blob64(statement_.get(), position, bytes.empty() ? "" : bytes.data(), bytes.size(),
+                      SQLITE_TRANSIENT);
 }
 
 void Statement::bind_null(int position) { sqlite3_bind_null(statement_.get(), position); }

@@ -152,10 +152,12 @@ std::string to_text(const Summary& s) {
   if (s.filtered > 0) line("filtered, sampled again", fmt::format("{} episodes without signal", s.filtered));
   if (s.stopped > 0) line("stopped by the policy", fmt::format("{}", s.stopped));
   line("mean return, mean length", fmt::format("{:.3f}, {:.2f} steps", s.mean_return, s.mean_length));
-  line("steps, invalid actions", fmt::format("{}, {} ({:.1f} %)", s.steps, s.invalid, share(s.invalid, s.steps)));
+  line("steps, invalid actions",
+       fmt::format("{}, {} ({:.1f} %)", s.steps, s.invalid, share(s.invalid, s.steps)));
   if (s.replies > 0)
     line("replies in a wrong form", fmt::format("{} ({:.1f} %)", s.malformed, share(s.malformed, s.replies)));
-  line("groups without signal", fmt::format("{} ({:.1f} %)", s.no_signal_groups, share(s.no_signal_groups, s.groups)));
+  line("groups without signal",
+       fmt::format("{} ({:.1f} %)", s.no_signal_groups, share(s.no_signal_groups, s.groups)));
   line("node reuse", fmt::format("{:.1f} %", 100 * s.node_reuse));
   line("success-reachable states", fmt::format("{:.1f} %", 100 * s.coverage));
   if (s.branch_groups > 0) {
@@ -167,14 +169,19 @@ std::string to_text(const Summary& s) {
 
 std::string to_json(const Summary& s) {
   std::string out = fmt::format(
-      "{{\"groups\":{},\"tasks\":{},\"episodes\":{},\"failed\":{},\"filtered\":{},\"successes\":{},\"success_rate\":{},"
-      "\"success_interval\":[{},{}],\"truncated\":{},\"stopped\":{},\"mean_return\":{},\"mean_length\":{},\"steps\":{},"
-      "\"invalid_actions\":{},\"replies\":{},\"malformed_replies\":{},\"no_signal_groups\":{},\"node_reuse\":{},\"coverage\":{},\"branches\":{{"
+      "{{\"groups\":{},\"tasks\":{},\"episodes\":{},\"failed\":{},\"filtered\":{},\"successes\":{},\"success_"
+      "rate\":{},"
+      "\"success_interval\":[{},{}],\"truncated\":{},\"stopped\":{},\"mean_return\":{},\"mean_length\":{},"
+      "\"steps\":{},"
+      "\"invalid_actions\":{},\"replies\":{},\"malformed_replies\":{},\"no_signal_groups\":{},\"node_reuse\":"
+      "{},\"coverage\":{},\"branches\":{{"
       "\"groups\":{},\"episodes\":{},\"successes\":{},\"steps\":{}}},\"per_group\":[",
-      s.groups, s.tasks, s.episodes, s.failed, s.filtered, s.successes, json_number(share(s.successes, s.episodes) / 100),
-      json_number(s.success_low), json_number(s.success_high), s.truncated, s.stopped, json_number(s.mean_return),
-      json_number(s.mean_length), s.steps, s.invalid, s.replies, s.malformed, s.no_signal_groups, json_number(s.node_reuse),
-      json_number(s.coverage), s.branch_groups, s.branch_episodes, s.branch_successes, s.branch_steps);
+      s.groups, s.tasks, s.episodes, s.failed, s.filtered, s.successes,
+      json_number(share(s.successes, s.episodes) / 100), json_number(s.success_low),
+      json_number(s.success_high), s.truncated, s.stopped, json_number(s.mean_return),
+      json_number(s.mean_length), s.steps, s.invalid, s.replies, s.malformed, s.no_signal_groups,
+      json_number(s.node_reuse), json_number(s.coverage), s.branch_groups, s.branch_episodes,
+      s.branch_successes, s.branch_steps);
   for (std::size_t i = 0; i < s.per_group.size(); ++i) {
     const GroupSummary& g = s.per_group[i];
     out += fmt::format(

@@ -82,8 +82,11 @@ class DummyEnv final : public Environment {
   }
 
   Hash128 true_state_hash() const override {
-    return Hasher().add("dummy").add_u64(static_cast<std::uint64_t>(rules_.goal)).add_u64(
-        static_cast<std::uint64_t>(state_.cell)).finish();
+    return Hasher()
+        .add("dummy")
+        .add_u64(static_cast<std::uint64_t>(rules_.goal))
+        .add_u64(static_cast<std::uint64_t>(state_.cell))
+        .finish();
   }
 
   Details details() const override { return {{"cell", std::to_string(state_.cell)}}; }
@@ -147,13 +150,15 @@ Result<std::shared_ptr<const EnvFactory>> open(const EnvConfig& config) {
   if (!options) return options.error();
   Result<std::int64_t> length = options->integer("length", 5, 100);
   if (!length) return length.error();
-  return std::shared_ptr<const EnvFactory>(std::make_shared<DummyFactory>(Rules{static_cast<int>(*length) - 1}));
+  return std::shared_ptr<const EnvFactory>(
+      std::make_shared<DummyFactory>(Rules{static_cast<int>(*length) - 1}));
 }
 
 }  // namespace
 
 EnvType env_type() {
-  return {"dummy", "a corridor with a goal and a trap: the skeleton for new environments", "none", 20,
+  return {"dummy",        "a corridor with a goal and a trap: the skeleton for new environments",
+          "none",         20,
           option_specs(), &open};
 }
 

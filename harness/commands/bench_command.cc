@@ -20,7 +20,9 @@ namespace {
 
 class Clock {
  public:
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -36,7 +38,8 @@ double median(std::vector<double> values) {
 const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> list{
       {"rollout", "the main job: 16 Sokoban levels x 8 episodes, recorded, with credit", &bench_rollout},
-      {"environments", "every environment's plain interface: resets and steps with text, actions and keys", &bench_environments},
+      {"environments", "every environment's plain interface: resets and steps with text, actions and keys",
+       &bench_environments},
       {"server", "steps over WebSocket, group steps, memory of idle sessions", &bench_server},
   };
   return list;
@@ -58,7 +61,10 @@ Result<std::vector<Measure>> bench_rollout() {
   enum Stage { kPolicy, kStepping, kKeys, kRecording, kReading, kCredit, kStages };
   double stages[kStages] = {};
   std::size_t steps = 0;
-  const std::string path = (std::filesystem::temp_directory_path() / fmt::format("lodestep-bench-{}.db", std::chrono::steady_clock::now().time_since_epoch().count())).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() /
+       fmt::format("lodestep-bench-{}.db", std::chrono::steady_clock::now().time_since_epoch().count()))
+          .string();
   for (int run = 0; run < kRuns; ++run) {
     for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path + suffix);
     Clock clock;
@@ -91,9 +97,13 @@ Result<std::vector<Measure>> bench_rollout() {
   const double typical = median(whole);
   std::vector<Measure> out{
       {"rollout.episodes", 128 / typical, "episodes/s", "the whole job, one thread, median of 7 runs"},
-      {"rollout.steps", static_cast<double>(steps) / typical, "steps/s", "the whole job, one thread, median of 7 runs"}};
-  const char* names[kStages] = {"policy", "stepping", "keys", "recording", "reading and matching", "credit and storing it"};
-  for (int i = 0; i < kStages; ++i) out.push_back({std::string("rollout.share.") + names[i], 100 * stages[i] / total, "%", "of the job's time"});
+      {"rollout.steps", static_cast<double>(steps) / typical, "steps/s",
+       "the whole job, one thread, median of 7 runs"}};
+  const char* names[kStages] = {
+      "policy", "stepping", "keys", "recording", "reading and matching", "credit and storing it"};
+  for (int i = 0; i < kStages; ++i)
+    out.push_back(
+        {std::string("rollout.share.") + names[i], 100 * stages[i] / total, "%", "of the job's time"});
   return out;
 }
 
@@ -112,21 +122,25 @@ Result<std::vector<Measure>> bench_environments() {
     Clock clock;
     for (std::size_t i = 0; clock.seconds() < kSeconds; ++i) {
       const double begun = clock.seconds();
-      if (Status status = environment->reset({type.name, (*tasks)[i % tasks->size()], i}); !status) return status.error();
+      if (Status status = environment->reset({type.name, (*tasks)[i % tasks->size()], i}); !status)
+        return status.error();
       const double started = clock.seconds();
       reset_seconds += started - begun;
       ++resets;
       for (std::size_t t = 0; t < type.default_max_steps && !environment->observe().done(); ++t) {
         const std::vector<std::string> actions = environment->admissible_actions();
-        const StepResult result = environment->step(actions.empty() ? "" : actions[dice.below(actions.size())]);
+        const StepResult result =
+            environment->step(actions.empty() ? "" : actions[dice.below(actions.size())]);
         bytes += result.observation.text.size() + environment->state_keys().exact.size();
         ++steps;
       }
       step_seconds += clock.seconds() - started;
     }
-    out.push_back({type.name + ".resets", static_cast<double>(resets) / reset_seconds, "resets/s", "16 tasks in turn, one thread"});
+    out.push_back({type.name + ".resets", static_cast<double>(resets) / reset_seconds, "resets/s",
+                   "16 tasks in turn, one thread"});
     out.push_back({type.name + ".steps", static_cast<double>(steps) / step_seconds, "steps/s",
-                   fmt::format("random admissible actions, with text, action list and keys ({} bytes a step)", bytes / std::max<std::size_t>(1, steps))});
+                   fmt::format("random admissible actions, with text, action list and keys ({} bytes a step)",
+                               bytes / std::max<std::size_t>(1, steps))});
   }
   return out;
 }
@@ -149,7 +163,8 @@ Result<int> run_bench(const std::vector<std::string>& words, Io& io) {
   if (!*go) return 0;
   for (const std::string& name : wanted) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return Error{ErrorCode::kInvalidArgument, "unknown benchmark '" + name + "'", "lodestep bench", "known benchmarks: " + join(known, ", ")};
+      return Error{ErrorCode::kInvalidArgument, "unknown benchmark '" + name + "'", "lodestep bench",
+                   "known benchmarks: " + join(known, ", ")};
     }
   }
   std::string document;
@@ -159,10 +174,12 @@ Result<int> run_bench(const std::vector<std::string>& words, Io& io) {
     if (!measures) return measures.error();
     for (const Measure& m : *measures) {
       if (json) {
-        document += fmt::format("{}{{\"name\":{},\"value\":{},\"unit\":{},\"counted\":{}}}", document.empty() ? "" : ",",
-                                json_quote(m.name), json_number(m.value), json_quote(m.unit), json_quote(m.counted));
+        document += fmt::format("{}{{\"name\":{},\"value\":{},\"unit\":{},\"counted\":{}}}",
+                                document.empty() ? "" : ",", json_quote(m.name), json_number(m.value),
+                                json_quote(m.unit), json_quote(m.counted));
       } else {
-        io.out << fmt::format("{:<36}{:>14.1f} {:<12} {}\n", m.name, m.value, m.unit, m.counted) << std::flush;
+        io.out << fmt::format("{:<36}{:>14.1f} {:<12} {}\n", m.name, m.value, m.unit, m.counted)
+               << std::flush;
       }
     }
   }

@@ -34,7 +34,8 @@ int exit_status(const Error& error) { return error.code == ErrorCode::kUnavailab
 namespace {
 
 void print_help(std::ostream& out) {
-  out << "lodestep " LODESTEP_VERSION ": text-agent environments that know which step helped\n\n"
+  out << "lodestep " LODESTEP_VERSION
+         ": text-agent environments that know which step helped\n\n"
          "usage: lodestep COMMAND [ARG...] [--option value]\n\n";
   for (const Command& command : commands()) {
     out << "  " << command.name << std::string(12 - std::min<std::size_t>(11, command.name.size()), ' ')
@@ -74,10 +75,11 @@ int run_program(const std::vector<std::string>& words, Io& io) {
       names.push_back(command.name);
     }
     const std::string near = nearest_word(words[0], names);
-    return report({ErrorCode::kInvalidArgument,
-                   "unknown command '" + words[0] + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"),
-                   "", "known commands: " + join(names, ", ")},
-                  io.err);
+    return report(
+        {ErrorCode::kInvalidArgument,
+         "unknown command '" + words[0] + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"), "",
+         "known commands: " + join(names, ", ")},
+        io.err);
   } catch (const std::exception& error) {
     return report({ErrorCode::kUnavailable, std::string("internal error: ") + error.what(), "", ""}, io.err);
   }

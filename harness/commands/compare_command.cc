@@ -140,8 +140,8 @@ Result<int> compare_sizes(const Recording& recording, const std::string& wanted,
   for (const EpisodeRecord& episode : recording.episodes) largest = std::max(largest, episode.member + 1);
   const Result<std::vector<std::size_t>> sizes = parse_sizes(wanted, largest);
   if (!sizes) return sizes.error();
-  std::string text = fmt::format("{:>10}{:>8}{:>9}{:>12}{:>10}{:>10}{:>12}\n", "group size", "groups", "steps",
-                                 "no signal", "reuse", "coverage", "comparable");
+  std::string text = fmt::format("{:>10}{:>8}{:>9}{:>12}{:>10}{:>10}{:>12}\n", "group size", "groups",
+                                 "steps", "no signal", "reuse", "coverage", "comparable");
   std::string document = "[";
   for (const std::size_t size : *sizes) {
     Truth none;
@@ -149,15 +149,16 @@ Result<int> compare_sizes(const Recording& recording, const std::string& wanted,
     const Summary summary = summarize(part);
     const Result<graph::Diagnostics> measured = diagnose_recording(part);
     if (!measured) return measured.error();
-    text += fmt::format("{:>10}{:>8}{:>9}{:>11.1f}%{:>9.1f}%{:>9.1f}%{:>11.1f}%\n", size, summary.groups,
-                        measured->steps,
-                        summary.groups == 0 ? 0
-                                            : 100.0 * static_cast<double>(summary.no_signal_groups) /
-                                                  static_cast<double>(summary.groups),
-                        100 * measured->node_reuse, 100 * measured->coverage, 100 * measured->comparable);
-    document += fmt::format("{}{{\"group_size\":{},\"groups\":{},\"no_signal_groups\":{},\"diagnostics\":{}}}",
-                            document.size() > 1 ? "," : "", size, summary.groups, summary.no_signal_groups,
-                            graph::to_json(*measured));
+    text += fmt::format(
+        "{:>10}{:>8}{:>9}{:>11.1f}%{:>9.1f}%{:>9.1f}%{:>11.1f}%\n", size, summary.groups, measured->steps,
+        summary.groups == 0
+            ? 0
+            : 100.0 * static_cast<double>(summary.no_signal_groups) / static_cast<double>(summary.groups),
+        100 * measured->node_reuse, 100 * measured->coverage, 100 * measured->comparable);
+    document +=
+        fmt::format("{}{{\"group_size\":{},\"groups\":{},\"no_signal_groups\":{},\"diagnostics\":{}}}",
+                    document.size() > 1 ? "," : "", size, summary.groups, summary.no_signal_groups,
+                    graph::to_json(*measured));
   }
   io.out << (json ? document + "]\n" : text);
   return 0;
@@ -229,8 +230,9 @@ Result<int> run_compare(const std::vector<std::string>& words, Io& io) {
       "against the true advantages: exact where states can be enumerated, else by playing on from them");
   args.option("--policy", compare.policy,
               "the policy that played, when the recording does not say: random, gold, mixed:E, confused:P");
-  args.option("--group-sizes", compare.group_sizes,
-              "the same steps cut into smaller groups, as 2,4,8; without --fidelity: what their graphs are worth");
+  args.option(
+      "--group-sizes", compare.group_sizes,
+      "the same steps cut into smaller groups, as 2,4,8; without --fidelity: what their graphs are worth");
   args.option("--continuations", compare.continuations,
               "with --fidelity, where states are too many: how often the policy plays on from each state")
       .range(2, 1000000);

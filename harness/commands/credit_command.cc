@@ -137,8 +137,9 @@ Result<int> run_credit(const std::vector<std::string>& words, Io& io) {
   CreditArgs credit;
   args.option("--estimator", credit.estimator, "credit estimator, listed below").required();
   args.option("--preset", credit.preset, "released or paper, for the estimators that have them");
-  args.option("--matcher", credit.matcher,
-              "which states are one: exact, difflib, difflib-no-autojunk, indel, state_hash, or a state matcher");
+  args.option(
+      "--matcher", credit.matcher,
+      "which states are one: exact, difflib, difflib-no-autojunk, indel, state_hash, or a state matcher");
   args.option("--in", credit.in, "steps, one JSON object a line; - is standard input");
   args.option("--out", credit.out, "advantages, one line a step; - is standard output");
   args.option("--graph", credit.graph, "the graph of each task, as one JSON document");

@@ -36,7 +36,8 @@ struct MovesFilter {
     const Details details = env.details();
     const auto found = details.find("distance_to_goal");
     // Not a number: the task cannot be won, or nobody knows how.
-    const std::optional<std::int64_t> moves = found == details.end() ? std::nullopt : parse_int(found->second);
+    const std::optional<std::int64_t> moves =
+        found == details.end() ? std::nullopt : parse_int(found->second);
     return moves && *moves >= least && *moves <= most;
   }
 };
@@ -79,8 +80,10 @@ Result<int> run_tasks(const std::vector<std::string>& words, Io& io) {
   MovesFilter moves;
   args.option("--split", split, "task list; the default one when left out");
   args.option("--limit", limit, "at most so many").range(0, INT64_MAX);
-  args.option("--min-moves", moves.least, "only tasks whose shortest solution has at least so many moves").range(0, INT32_MAX);
-  args.option("--max-moves", moves.most, "only tasks whose shortest solution has at most so many moves").range(0, INT32_MAX);
+  args.option("--min-moves", moves.least, "only tasks whose shortest solution has at least so many moves")
+      .range(0, INT32_MAX);
+  args.option("--max-moves", moves.most, "only tasks whose shortest solution has at most so many moves")
+      .range(0, INT32_MAX);
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
   if (!*go) return 0;

@@ -60,7 +60,9 @@ struct PlaySetup {
   Task task;  // id may be empty: the first task of the default split
 };
 
-Result<std::string> default_task(const EnvFactory& factory) { return factory.task_id(factory.splits().front(), 0); }
+Result<std::string> default_task(const EnvFactory& factory) {
+  return factory.task_id(factory.splits().front(), 0);
+}
 
 class JsonPlayer {
  public:
@@ -154,7 +156,8 @@ Result<int> play_json(const PlaySetup& setup, Io& io) {
 void show(const Episode& episode, const StepResult& result, std::ostream& out) {
   out << '\n' << result.observation.text << '\n';
   if (episode.ended()) {
-    out << (episode.truncated() ? "The step budget is used up." : std::string("The episode ended: ") + outcome_name(result.outcome) + ".")
+    out << (episode.truncated() ? "The step budget is used up."
+                                : std::string("The episode ended: ") + outcome_name(result.outcome) + ".")
         << " u takes a step back, q leaves.\n";
     return;
   }

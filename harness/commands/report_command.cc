@@ -35,9 +35,10 @@ std::string groups_text(Summary summary) {
   std::string out = "\nworst tasks first (success, mean return)\n";
   for (std::size_t i = 0; i < std::min(groups.size(), kGroupsShown); ++i) {
     const GroupSummary& g = groups[i];
-    const double share = g.episodes == 0 ? 0 : static_cast<double>(g.successes) / static_cast<double>(g.episodes);
-    out += fmt::format("  {} {:>3}/{:<3} {:>8.3f}{}  {}\n", bar(share), g.successes, g.episodes, g.mean_return,
-                       g.no_signal ? " no signal" : "          ", g.task);
+    const double share =
+        g.episodes == 0 ? 0 : static_cast<double>(g.successes) / static_cast<double>(g.episodes);
+    out += fmt::format("  {} {:>3}/{:<3} {:>8.3f}{}  {}\n", bar(share), g.successes, g.episodes,
+                       g.mean_return, g.no_signal ? " no signal" : "          ", g.task);
   }
   if (groups.size() > kGroupsShown) out += fmt::format("  and {} more\n", groups.size() - kGroupsShown);
   return out;
@@ -46,13 +47,16 @@ std::string groups_text(Summary summary) {
 }  // namespace
 
 Result<int> run_report(const std::vector<std::string>& words, Io& io) {
-  Args args("report", "Shows a recording: the summary again, groups, worst tasks, what the graph is worth, calibration.");
+  Args args(
+      "report",
+      "Shows a recording: the summary again, groups, worst tasks, what the graph is worth, calibration.");
   std::string path;
   std::string html;
   bool json = false, hints = false;
   args.positional("RUN", path, "recording").required();
   args.flag("--json", json, "one JSON document");
-  args.flag("--hints", hints, "instead: the shortest known way to success of each task, in words, for a prompt");
+  args.flag("--hints", hints,
+            "instead: the shortest known way to success of each task, in words, for a prompt");
   args.option("--html", html, "also write the viewer with this recording in it, as one file");
   const Result<bool> go = args.parse(words, io);
   if (!go) return go.error();
@@ -82,8 +86,8 @@ Result<int> run_report(const std::vector<std::string>& words, Io& io) {
     const auto found = recording->info.find(key);
     return found == recording->info.end() ? std::string("?") : found->second;
   };
-  io.out << fmt::format("{}: {} (version {}, data {}), policy {}, seed {}\n", path, info("env"), info("env_version"),
-                        info("data_digest").substr(0, 12), info("policy"), info("seed"))
+  io.out << fmt::format("{}: {} (version {}, data {}), policy {}, seed {}\n", path, info("env"),
+                        info("env_version"), info("data_digest").substr(0, 12), info("policy"), info("seed"))
          << to_text(summary);
   std::vector<std::string> names;
   for (const Estimate& estimate : recording->estimates) names.push_back(estimate.name);
@@ -105,7 +109,8 @@ Result<int> run_export(const std::vector<std::string>& words, Io& io) {
   if (!go) return go.error();
   if (!*go) return 0;
   if (format != "jsonl" && format != "csv") {
-    return Error{ErrorCode::kInvalidArgument, "unknown format '" + format + "'", "--format", "known formats: jsonl, csv"};
+    return Error{ErrorCode::kInvalidArgument, "unknown format '" + format + "'", "--format",
+                 "known formats: jsonl, csv"};
   }
   const Result<Recording> recording = read_recording(path);
   if (!recording) return recording.error();

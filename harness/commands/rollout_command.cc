@@ -57,12 +57,14 @@ std::string settings_text(const Settings& settings) {
 Settings parse_settings(const std::string& text) {
   Settings settings;
   for (const std::string_view line : ::lodestep::split(text, '\n')) {
-    if (const Result<std::pair<std::string, std::string>> setting = parse_setting(line)) settings.push_back(*setting);
+    if (const Result<std::pair<std::string, std::string>> setting = parse_setting(line))
+      settings.push_back(*setting);
   }
   return settings;
 }
 
-RunInfo run_info(const RolloutOptions& options, const EnvFactory& factory, const std::vector<std::string>& tasks) {
+RunInfo run_info(const RolloutOptions& options, const EnvFactory& factory,
+                 const std::vector<std::string>& tasks) {
   return {{"program", "lodestep " LODESTEP_VERSION},
           {"env", factory.name()},
           {"env_version", std::to_string(factory.version())},
@@ -100,7 +102,8 @@ Status take_from(const RunInfo& info, const std::string& path, RolloutOptions& o
   }
   if (!number("groups", options.groups) || !number("group_size", options.group_size) ||
       !number("max_steps", options.max_steps) || !number("seed", options.seed)) {
-    return Error{ErrorCode::kBadData, "the recording was not made by 'rollout'", path, "it cannot be resumed"};
+    return Error{ErrorCode::kBadData, "the recording was not made by 'rollout'", path,
+                 "it cannot be resumed"};
   }
   options.filter_equal_groups = number("max_tries", options.max_tries) && options.max_tries > 0;
   options.graph_store = text("graph_store");
@@ -116,7 +119,8 @@ Status take_from(const RunInfo& info, const std::string& path, RolloutOptions& o
   return {};
 }
 
-Result<std::vector<std::string>> choose_tasks(const RolloutOptions& options, const EnvFactory& factory, Io& io) {
+Result<std::vector<std::string>> choose_tasks(const RolloutOptions& options, const EnvFactory& factory,
+                                              Io& io) {
   if (options.tasks_file.empty()) {
     const std::string split = options.split.empty() ? factory.splits().front() : options.split;
     const std::int64_t tries = options.filter_equal_groups ? options.max_tries : 1;
@@ -129,7 +133,8 @@ Result<std::vector<std::string>> choose_tasks(const RolloutOptions& options, con
   for (const std::string_view line : ::lodestep::split(*text, '\n')) {
     if (!trim(line).empty()) tasks.emplace_back(trim(line));
   }
-  if (tasks.empty()) return Error{ErrorCode::kBadData, "no task in the file", options.tasks_file, "one id a line"};
+  if (tasks.empty())
+    return Error{ErrorCode::kBadData, "no task in the file", options.tasks_file, "one id a line"};
   return tasks;
 }
 
@@ -156,10 +161,10 @@ void add_times(const RunTimes& more, RunTimes& total) {
   total.recording += more.recording;
 }
 
-// Plays batch after batch of groups until enough of them have a signal. As in the reference, kept groups add up
-// over the tries and the last try is kept whole.
-Result<RunTimes> play_batches(RunPlan plan, const RolloutOptions& options, const Policy& policy, const std::string& path,
-                              Recorder& recorder, const RunHooks& hooks,
+// Plays batch after batch of groups until enough of them have a signal. As in the reference, kept groups add
+// up over the tries and the last try is kept whole.
+Result<RunTimes> play_batches(RunPlan plan, const RolloutOptions& options, const Policy& policy,
+                              const std::string& path, Recorder& recorder, const RunHooks& hooks,
                               const std::set<std::pair<std::size_t, std::size_t>>& done) {
   if (!options.filter_equal_groups) return run_groups(plan, policy, recorder, hooks, done);
   const auto batch = static_cast<std::size_t>(options.groups);
@@ -189,15 +194,17 @@ Result<RunTimes> play_batches(RunPlan plan, const RolloutOptions& options, const
 Result<RunTimes> play_branches(const RunPlan& plan, const RolloutOptions& options, const Policy& policy,
                                const std::string& path, Recorder& recorder, const RunHooks& hooks,
                                const std::set<std::pair<std::size_t, std::size_t>>& done) {
-  const Result<BranchRule> rule = read_branch_rule(options.branch, static_cast<std::size_t>(options.suffixes));
+  const Result<BranchRule> rule =
+      read_branch_rule(options.branch, static_cast<std::size_t>(options.suffixes));
   if (!rule) return rule.error();
   const Result<Recording> recording = read_recording(path);
   if (!recording) return recording.error();
   const std::size_t budget = static_cast<std::size_t>(options.groups) * plan.group_size * plan.max_steps;
-  BranchPlan branches{*recording,
-                      choose_branches(*recording, *rule, plan.tasks.size(), plan.max_steps, budget, plan.seed),
-                      rule->suffixes};
-  if (Status status = recorder.set_info(kBranches, to_text(branches.branches)); !status) return status.error();
+  BranchPlan branches{
+      *recording, choose_branches(*recording, *rule, plan.tasks.size(), plan.max_steps, budget, plan.seed),
+      rule->suffixes};
+  if (Status status = recorder.set_info(kBranches, to_text(branches.branches)); !status)
+    return status.error();
   return run_branches(plan, branches, policy, recorder, hooks, done);
 }
 
@@ -217,7 +224,8 @@ Result<CreditTimes> store_credit(const Recording& recording, const RolloutOption
     CreditRequest request;
     request.estimator = name;
     request.preset = options.preset;
-    if (const auto own = routed.estimators.find(name); own != routed.estimators.end()) request.settings = own->second;
+    if (const auto own = routed.estimators.find(name); own != routed.estimators.end())
+      request.settings = own->second;
     request.matcher = options.matcher;
     request.matcher_settings = routed.matcher;
     request.threads = threads;
@@ -231,7 +239,8 @@ Result<CreditTimes> store_credit(const Recording& recording, const RolloutOption
       if (times.estimators.empty() || note.starts_with("graph store")) io.err << "note: " << note << '\n';
     }
     if (times.estimators.empty()) {
-      for (const std::string& warning : credited->credit.summary.warnings) io.err << "warning: " << warning << '\n';
+      for (const std::string& warning : credited->credit.summary.warnings)
+        io.err << "warning: " << warning << '\n';
     }
     times.estimators.emplace_back(name, credited->credit_seconds);
     if (Status status = recorder.add_estimate(credited->estimate); !status) return status.error();
@@ -240,17 +249,18 @@ Result<CreditTimes> store_credit(const Recording& recording, const RolloutOption
 }
 
 std::string times_text(const RunTimes& run, const CreditTimes& credit) {
-  std::string out = fmt::format(
-      "  {:<28}policy {:.3f}, stepping {:.3f}, keys {:.3f}, recording {:.3f}, matching {:.3f}", "seconds", run.policy,
-      run.stepping, run.keys, run.recording, credit.matching);
+  std::string out =
+      fmt::format("  {:<28}policy {:.3f}, stepping {:.3f}, keys {:.3f}, recording {:.3f}, matching {:.3f}",
+                  "seconds", run.policy, run.stepping, run.keys, run.recording, credit.matching);
   for (const auto& [name, seconds] : credit.estimators) out += fmt::format(", {} {:.3f}", name, seconds);
   return out + "\n";
 }
 
 std::string times_json(const RunTimes& run, const CreditTimes& credit) {
-  std::string out = fmt::format(
-      "{{\"policy\":{},\"stepping\":{},\"keys\":{},\"recording\":{},\"matching\":{}", json_number(run.policy),
-      json_number(run.stepping), json_number(run.keys), json_number(run.recording), json_number(credit.matching));
+  std::string out =
+      fmt::format("{{\"policy\":{},\"stepping\":{},\"keys\":{},\"recording\":{},\"matching\":{}",
+                  json_number(run.policy), json_number(run.stepping), json_number(run.keys),
+                  json_number(run.recording), json_number(credit.matching));
   for (const auto& [name, seconds] : credit.estimators) {
     out += "," + json_quote("credit:" + name) + ":" + json_number(seconds);
   }
@@ -268,11 +278,14 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   std::int64_t threads = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
   bool json = false;
   args.positional("ENV", options.environment.name, "environment, see 'lodestep envs'").required();
-  args.option("--data", options.environment.data, "data of the environment; its embedded default when left out");
+  args.option("--data", options.environment.data,
+              "data of the environment; its embedded default when left out");
   args.option("--groups", options.groups, "number of groups, one task each").range(1, 1000000);
   args.option("--group-size", options.group_size, "episodes of each group").range(1, 100000);
-  args.option("--max-steps", options.max_steps, "step budget; 0 = the environment's default").range(0, 1000000);
-  args.option("--policy", options.policy, "random, gold, mixed:E, confused:P, script:FILE, openai:URL[,model=NAME,...]");
+  args.option("--max-steps", options.max_steps, "step budget; 0 = the environment's default")
+      .range(0, 1000000);
+  args.option("--policy", options.policy,
+              "random, gold, mixed:E, confused:P, script:FILE, openai:URL[,model=NAME,...]");
   args.option("--estimator", options.estimators, "credit estimators, separated by commas");
   args.option("--preset", options.preset, "released or paper, for the estimators that have them");
   args.option("--matcher", options.matcher, "state matcher");
@@ -280,10 +293,12 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   args.option("--split", options.split, "task list to draw from; the default one when left out");
   args.flag("--filter-equal-groups", options.filter_equal_groups,
             "sample again in place of groups whose episodes all score the same (dynamic sampling)");
-  args.option("--max-tries", options.max_tries, "batches that are sampled at most; the last is kept whole").range(1, 1000);
+  args.option("--max-tries", options.max_tries, "batches that are sampled at most; the last is kept whole")
+      .range(1, 1000);
   args.option("--graph-store", options.graph_store,
               "file that remembers each task's graph from batch to batch, for graphgpo");
-  args.option("--half-life", options.half_life, "batches after which a stored edge counts half; 0 = for ever");
+  args.option("--half-life", options.half_life,
+              "batches after which a stored edge counts half; 0 = for ever");
   args.option("--branch", options.branch,
               "then fork a failed episode of each group: random, first-mistake, uncertain:K");
   args.option("--branches", options.suffixes, "with --branch: tries from each fork").range(1, 100000);
@@ -302,12 +317,13 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   std::set<std::pair<std::size_t, std::size_t>> done;
   RunInfo previous;
   if (!resume.empty()) {
-    for (const char* flag : {"--data", "--groups", "--group-size", "--max-steps", "--policy", "--estimator", "--preset",
-                             "--matcher", "--tasks", "--split", "--filter-equal-groups", "--max-tries", "--branch", "--branches", "--graph-store",
-                             "--half-life", "--seed", "--out", "--set"}) {
+    for (const char* flag :
+         {"--data", "--groups", "--group-size", "--max-steps", "--policy", "--estimator", "--preset",
+          "--matcher", "--tasks", "--split", "--filter-equal-groups", "--max-tries", "--branch", "--branches",
+          "--graph-store", "--half-life", "--seed", "--out", "--set"}) {
       if (args.given(flag)) {
-        return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --resume", "lodestep rollout",
-                     "the recording says how the run goes on"};
+        return Error{ErrorCode::kInvalidArgument, std::string(flag) + " cannot go with --resume",
+                     "lodestep rollout", "the recording says how the run goes on"};
       }
     }
     Result<Recording> recording = read_recording(resume);
@@ -318,8 +334,8 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
     out = resume;
   }
   if (options.filter_equal_groups && !options.tasks_file.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "--filter-equal-groups cannot go with --tasks", "lodestep rollout",
-                 "it draws other tasks in place of those without signal; name a --split"};
+    return Error{ErrorCode::kInvalidArgument, "--filter-equal-groups cannot go with --tasks",
+                 "lodestep rollout", "it draws other tasks in place of those without signal; name a --split"};
   }
   if (args.given("--branches") && options.branch.empty()) {
     return Error{ErrorCode::kInvalidArgument, "--branches goes with --branch", "lodestep rollout",
@@ -336,11 +352,14 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   if (!routed) return routed.error();
   for (const std::string& name : options.estimator_names()) {
     Settings own = routed->estimators[name];
-    if (const Result<Options> checked = graph::resolve_options({.estimator = name, .preset = options.preset, .settings = own}); !checked) {
+    if (const Result<Options> checked =
+            graph::resolve_options({.estimator = name, .preset = options.preset, .settings = own});
+        !checked) {
       return checked.error();
     }
   }
-  if (const Result<CreditBatch> probe = make_batch({}, options.matcher, routed->matcher); !probe) return probe.error();
+  if (const Result<CreditBatch> probe = make_batch({}, options.matcher, routed->matcher); !probe)
+    return probe.error();
   Result<std::shared_ptr<const EnvFactory>> factory =
       open_environment(options.environment.name, {options.environment.data, routed->environment});
   if (!factory) return factory.error();
@@ -357,10 +376,11 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   } else {
     if (previous["data_digest"] != to_hex((*factory)->data_digest()) ||
         previous["env_version"] != std::to_string((*factory)->version())) {
-      return Error{ErrorCode::kBadData, "environment or data have changed since the recording was begun", resume,
-                   "resume with the same version and data"};
+      return Error{ErrorCode::kBadData, "environment or data have changed since the recording was begun",
+                   resume, "resume with the same version and data"};
     }
-    for (const std::string_view task : ::lodestep::split(previous["tasks"], '\n')) plan.tasks.emplace_back(task);
+    for (const std::string_view task : ::lodestep::split(previous["tasks"], '\n'))
+      plan.tasks.emplace_back(task);
   }
   plan.group_size = static_cast<std::size_t>(options.group_size);
   plan.max_steps = static_cast<std::size_t>(options.max_steps);
@@ -387,7 +407,8 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   if (terminal) io.err << '\n';
   if (!times) return times.error();
   if (interrupt.requested()) {
-    io.err << "interrupted; continue with: lodestep rollout " << options.environment.name << " --resume " << out << '\n';
+    io.err << "interrupted; continue with: lodestep rollout " << options.environment.name << " --resume "
+           << out << '\n';
     return interrupt.exit_status();
   }
   Result<Recording> recording = read_recording(out);
@@ -399,11 +420,12 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
   if (json) {
     std::string document = to_json(summary);
     document.pop_back();
-    io.out << document << ",\"recording\":" << json_quote(out) << ",\"seconds\":" << times_json(*times, *credit) << "}\n";
+    io.out << document << ",\"recording\":" << json_quote(out)
+           << ",\"seconds\":" << times_json(*times, *credit) << "}\n";
     return 0;
   }
-  io.out << fmt::format("{} x {} episodes of {}, policy {}, at most {} steps\n", summary.groups, plan.group_size,
-                        options.environment.name, options.policy, plan.max_steps)
+  io.out << fmt::format("{} x {} episodes of {}, policy {}, at most {} steps\n", summary.groups,
+                        plan.group_size, options.environment.name, options.policy, plan.max_steps)
          << to_text(summary) << times_text(*times, *credit) << "\nrecorded in " << out << ". Look further:\n"
          << "  lodestep report " << out << "\n  lodestep export " << out << " --format csv --out steps.csv\n"
          << "  lodestep play " << options.environment.name

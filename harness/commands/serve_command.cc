@@ -21,16 +21,20 @@ namespace lodestep::harness {
 namespace {
 
 struct ServeArgs {
-  std::string environments, data, host = "127.0.0.1", token_file, record, tls_cert, tls_key, log_level = "info";
+  std::string environments, data, host = "127.0.0.1", token_file, record, tls_cert, tls_key,
+                                  log_level = "info";
   Settings settings;
-  std::int64_t port = 8000, max_sessions = static_cast<std::int64_t>(default_max_sessions()), max_sessions_per_client = 0;
+  std::int64_t port = 8000, max_sessions = static_cast<std::int64_t>(default_max_sessions()),
+               max_sessions_per_client = 0;
   std::int64_t session_timeout = Limits().session_idle_seconds, max_steps = -1, threads = 0, workers = 0;
-  double step_timeout = static_cast<double>(Limits().step_milliseconds) / 1000, ping_interval = static_cast<double>(Limits().ping_milliseconds) / 1000;
+  double step_timeout = static_cast<double>(Limits().step_milliseconds) / 1000,
+         ping_interval = static_cast<double>(Limits().ping_milliseconds) / 1000;
   bool web = false;
 };
 
 // "PATH" for the only environment, or "NAME=PATH[,NAME=PATH]".
-Result<std::string> data_of(const ServeArgs& args, const std::string& name, const std::vector<std::string>& names) {
+Result<std::string> data_of(const ServeArgs& args, const std::string& name,
+                            const std::vector<std::string>& names) {
   if (args.data.empty()) return std::string();
   std::string found;
   bool named = false;
@@ -44,11 +48,13 @@ Result<std::string> data_of(const ServeArgs& args, const std::string& name, cons
   }
   if (named) return found;
   if (names.size() == 1) return args.data;
-  return Error{ErrorCode::kInvalidArgument, "--data must say whose data it is", args.data, "--data NAME=PATH[,NAME=PATH]"};
+  return Error{ErrorCode::kInvalidArgument, "--data must say whose data it is", args.data,
+               "--data NAME=PATH[,NAME=PATH]"};
 }
 
 // A plain key goes to every environment that knows it, NAME.KEY to one.
-Result<std::vector<Settings>> settings_by_environment(const ServeArgs& args, const std::vector<const EnvType*>& types) {
+Result<std::vector<Settings>> settings_by_environment(const ServeArgs& args,
+                                                      const std::vector<const EnvType*>& types) {
   std::vector<Settings> out(types.size());
   for (const auto& [key, value] : args.settings) {
     bool known = false;
@@ -63,8 +69,10 @@ Result<std::vector<Settings>> settings_by_environment(const ServeArgs& args, con
     }
     if (known) continue;
     const std::string near = nearest_word(key, all);
-    return Error{ErrorCode::kInvalidArgument, "no environment has an option '" + key + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"),
-                 "--set", "known options: " + join(all, ", ")};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        "no environment has an option '" + key + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"),
+        "--set", "known options: " + join(all, ", ")};
   }
   return out;
 }
@@ -83,7 +91,8 @@ Result<std::vector<HostedEnvironment>> open_environments(const ServeArgs& args) 
     names.push_back(name);
     types.push_back(type);
   }
-  if (names.empty()) return Error{ErrorCode::kInvalidArgument, "no environment to serve", "--env", "see 'lodestep envs'"};
+  if (names.empty())
+    return Error{ErrorCode::kInvalidArgument, "no environment to serve", "--env", "see 'lodestep envs'"};
   const Result<std::vector<Settings>> settings = settings_by_environment(args, types);
   if (!settings) return settings.error();
   std::vector<HostedEnvironment> out;
@@ -93,7 +102,8 @@ Result<std::vector<HostedEnvironment>> open_environments(const ServeArgs& args) 
     const EnvConfig config{*data, (*settings)[i]};
     const Result<std::shared_ptr<const EnvFactory>> factory = open_environment(names[i], config);
     if (!factory) return factory.error();
-    HostedEnvironment environment{names[i], types[i]->summary, *factory, types[i]->default_max_steps, false, config};
+    HostedEnvironment environment{names[i], types[i]->summary, *factory, types[i]->default_max_steps, false,
+                                  config};
     if (args.max_steps >= 0) environment.max_steps = static_cast<std::size_t>(args.max_steps);
     for (const auto& [key, value] : (*settings)[i]) {
       if (key == "after_done") environment.plays_on = value == "continue";
@@ -109,13 +119,15 @@ struct OpenRecording {
 };
 
 // A new recording, or one to be continued after a restart.
-Result<OpenRecording> open_or_create(const std::string& path, const std::vector<HostedEnvironment>& environments) {
+Result<OpenRecording> open_or_create(const std::string& path,
+                                     const std::vector<HostedEnvironment>& environments) {
   OpenRecording out;
   if (path.empty()) return out;
   if (std::filesystem::exists(path)) {
     const Result<Recording> before = read_recording(path);
     if (!before) return before.error();
-    for (const EpisodeRecord& episode : before->episodes) out.next_group = std::max(out.next_group, episode.group + 1);
+    for (const EpisodeRecord& episode : before->episodes)
+      out.next_group = std::max(out.next_group, episode.group + 1);
     Result<std::unique_ptr<Recorder>> recorder = open_recording(path);
     if (!recorder) return recorder.error();
     out.recorder = std::move(*recorder);
@@ -127,8 +139,10 @@ Result<OpenRecording> open_or_create(const std::string& path, const std::vector<
     versions.push_back(std::to_string(environment.factory->version()));
     digests.push_back(to_hex(environment.factory->data_digest()));
   }
-  const RunInfo info{{"program", "lodestep " LODESTEP_VERSION}, {"command", "serve"},
-                     {"env", join(names, ",")},                {"env_version", join(versions, ",")},
+  const RunInfo info{{"program", "lodestep " LODESTEP_VERSION},
+                     {"command", "serve"},
+                     {"env", join(names, ",")},
+                     {"env_version", join(versions, ",")},
                      {"data_digest", join(digests, ",")}};
   Result<std::unique_ptr<Recorder>> recorder = create_recording(path, info);
   if (!recorder) return recorder.error();
@@ -148,15 +162,18 @@ Result<LogLevel> log_level_of(const std::string& name) {
   const std::vector<std::string> names{"debug", "info", "warning", "error"};
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
-    return Error{ErrorCode::kInvalidArgument, "unknown log level '" + name + "'", "--log-level", "known: " + join(names, ", ")};
+    return Error{ErrorCode::kInvalidArgument, "unknown log level '" + name + "'", "--log-level",
+                 "known: " + join(names, ", ")};
   }
   return static_cast<LogLevel>(found - names.begin());
 }
 
 // Everything a running server borrows, in the order of its making.
 Result<int> serve(const ServeArgs& args, Io& io) {
-  for (const auto& [option, seconds] : {std::pair("--step-timeout", args.step_timeout), std::pair("--ping-interval", args.ping_interval)}) {
-    if (!(seconds >= 0.001 && seconds <= 1e6)) return Error{ErrorCode::kInvalidArgument, "a time is from 0.001 to 1000000 s", option, ""};
+  for (const auto& [option, seconds] :
+       {std::pair("--step-timeout", args.step_timeout), std::pair("--ping-interval", args.ping_interval)}) {
+    if (!(seconds >= 0.001 && seconds <= 1e6))
+      return Error{ErrorCode::kInvalidArgument, "a time is from 0.001 to 1000000 s", option, ""};
   }
   const Result<LogLevel> level = log_level_of(args.log_level);
   if (!level) return level.error();
@@ -193,18 +210,21 @@ Result<int> serve(const ServeArgs& args, Io& io) {
   Service service(std::move(config), clock);
   Application application(service, std::move(tokens));
   const InterruptGuard guard;
-  SocketConfig sockets{args.host, static_cast<std::uint16_t>(args.port), args.tls_cert, args.tls_key,
-                       static_cast<std::size_t>(args.threads), static_cast<std::size_t>(args.workers)};
+  SocketConfig sockets{
+      args.host,    static_cast<std::uint16_t>(args.port),  args.tls_cert,
+      args.tls_key, static_cast<std::size_t>(args.threads), static_cast<std::size_t>(args.workers)};
   Result<std::unique_ptr<SocketServer>> server = SocketServer::start(sockets, application);
   if (!server) return server.error();
   const std::string host = args.host.find(':') == std::string::npos ? args.host : "[" + args.host + "]";
-  const std::string address = std::string(args.tls_cert.empty() ? "http://" : "https://") + host + ":" + std::to_string((*server)->port());
+  const std::string address = std::string(args.tls_cert.empty() ? "http://" : "https://") + host + ":" +
+                              std::to_string((*server)->port());
   io.out << "listening on " << address << std::endl;
   log_event(LogLevel::kInfo, "listening", {{"address", address}, {"environments", args.environments}});
 
   const Status test = service.self_test();
   service.set_ready(test.ok() ? "" : "self-test failed: " + to_string(test.error()));
-  log_event(test.ok() ? LogLevel::kInfo : LogLevel::kError, test.ok() ? "ready" : "not_ready", {{"reason", service.unready_reason()}});
+  log_event(test.ok() ? LogLevel::kInfo : LogLevel::kError, test.ok() ? "ready" : "not_ready",
+            {{"reason", service.unready_reason()}});
 
   for (int tick = 1; !guard.requested(); ++tick) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -229,18 +249,32 @@ Result<int> serve(const ServeArgs& args, Io& io) {
 Result<int> run_serve(const std::vector<std::string>& words, Io& io) {
   Args args("serve", "Serves environments over HTTP and WebSocket: OpenEnv, AgentGym, and the native /v1.");
   ServeArgs serving;
-  args.option("--env", serving.environments, "environments, separated by commas; the first one is also at the root").required();
+  args.option("--env", serving.environments,
+              "environments, separated by commas; the first one is also at the root")
+      .required();
   args.option("--data", serving.data, "PATH of the only environment's data, or NAME=PATH[,NAME=PATH]");
   args.option("--host", serving.host, "address to listen on; any but this machine's own needs --token-file");
   args.option("--port", serving.port, "port, 0 = any free one (it is printed)").range(0, 65535);
-  args.option("--token-file", serving.token_file, "file of tokens, one a line; clients send 'Authorization: Bearer TOKEN'");
-  args.option("--max-sessions", serving.max_sessions, "sessions in all; the default follows the machine's memory").range(1, 10000000);
-  args.option("--max-sessions-per-client", serving.max_sessions_per_client, "sessions of one client address, 0 = no limit of its own").range(0, 10000000);
-  args.option("--session-timeout", serving.session_timeout, "seconds until an idle session is closed, 0 = never").range(0, 1000000000);
-  args.option("--step-timeout", serving.step_timeout, "seconds after which a request is answered with an error in place of its own answer");
-  args.option("--ping-interval", serving.ping_interval, "seconds of silence after which a WebSocket is pinged; two unanswered pings end it");
-  args.flag("--web", serving.web, "serve OpenEnv's web routes: /web/metadata, /web/reset, /web/step, /web/state");
-  args.option("--max-steps", serving.max_steps, "step budget of sessions that name none, 0 = none; the environment's own when left out").range(-1, 1000000);
+  args.option("--token-file", serving.token_file,
+              "file of tokens, one a line; clients send 'Authorization: Bearer TOKEN'");
+  args.option("--max-sessions", serving.max_sessions,
+              "sessions in all; the default follows the machine's memory")
+      .range(1, 10000000);
+  args.option("--max-sessions-per-client", serving.max_sessions_per_client,
+              "sessions of one client address, 0 = no limit of its own")
+      .range(0, 10000000);
+  args.option("--session-timeout", serving.session_timeout,
+              "seconds until an idle session is closed, 0 = never")
+      .range(0, 1000000000);
+  args.option("--step-timeout", serving.step_timeout,
+              "seconds after which a request is answered with an error in place of its own answer");
+  args.option("--ping-interval", serving.ping_interval,
+              "seconds of silence after which a WebSocket is pinged; two unanswered pings end it");
+  args.flag("--web", serving.web,
+            "serve OpenEnv's web routes: /web/metadata, /web/reset, /web/step, /web/state");
+  args.option("--max-steps", serving.max_steps,
+              "step budget of sessions that name none, 0 = none; the environment's own when left out")
+      .range(-1, 1000000);
   args.option("--record", serving.record, "recording of all sessions; an existing one is continued");
   args.option("--tls-cert", serving.tls_cert, "PEM file of the certificate chain: serve HTTPS");
   args.option("--tls-key", serving.tls_key, "PEM file of its private key");

@@ -1,4 +1,5 @@
-// The AgentGym dialect: three small HTTP interfaces, one per family of clients. Errors of play are HTTP 200 with
+// The AgentGym dialect: three small HTTP interfaces, one per family of clients. Errors of play are HTTP 200
+// with
 // {"error":...}, as those clients expect; only a body that cannot be read is a 422.
 #include <rapidjson/document.h>
 
@@ -26,9 +27,13 @@ HttpResponse unprocessable(const FieldProblem& problem, const std::string& place
 }
 
 // A refusal that these clients read from a 200.
-HttpResponse told(std::string_view message) { return json_response(200, JsonObject().text("error", message).end()); }
+HttpResponse told(std::string_view message) {
+  return json_response(200, JsonObject().text("error", message).end());
+}
 
-std::string reason(const Error& error) { return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint); }
+std::string reason(const Error& error) {
+  return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint);
+}
 
 // Their sessions live in the same pool under names that no other dialect can say.
 std::string pool_id(const HostedEnvironment& environment, std::int64_t number) {
@@ -85,15 +90,19 @@ std::optional<HttpResponse> read_query_id(const Call& call, const char* name, st
   const std::optional<std::string> text = call.target.parameter(name);
   if (!text) return unprocessable({"missing", name, "Field required", "null"}, "query");
   const std::optional<std::int64_t> number = parse_int(*text);
-  if (!number) return unprocessable({"int_parsing", name, "Input should be a valid integer", json_quote(text->substr(0, 100))}, "query");
+  if (!number)
+    return unprocessable(
+        {"int_parsing", name, "Input should be a valid integer", json_quote(text->substr(0, 100))}, "query");
   id = *number;
   return std::nullopt;
 }
 
 // ---- sessions ----
 
-Result<std::pair<std::int64_t, std::shared_ptr<Session>>> open_numbered(const Call& call, const HostedEnvironment& environment) {
-  if (call.service.draining()) return Error{ErrorCode::kUnavailable, "the server is stopping and takes no new environments", "", ""};
+Result<std::pair<std::int64_t, std::shared_ptr<Session>>> open_numbered(
+    const Call& call, const HostedEnvironment& environment) {
+  if (call.service.draining())
+    return Error{ErrorCode::kUnavailable, "the server is stopping and takes no new environments", "", ""};
   for (int attempt = 0; attempt < 100; ++attempt) {
     const auto number = static_cast<std::int64_t>(random_bits() % 0x7fffffffULL);
     // No step budget: the originals have none, their clients count for themselves.
@@ -143,7 +152,10 @@ Result<TaskChoice> nth_task(const HostedEnvironment& environment, std::int64_t n
     room = before == 0 ? sizes.others : room - taken;
     before += taken;
   }
-  return Error{ErrorCode::kNotFound, "index " + std::to_string(n) + " is out of range: there are " + std::to_string(before) + " tasks", "", ""};
+  return Error{
+      ErrorCode::kNotFound,
+      "index " + std::to_string(n) + " is out of range: there are " + std::to_string(before) + " tasks", "",
+      ""};
 }
 
 HttpResponse close_by(const Call& call, const char* name) {
@@ -192,7 +204,9 @@ std::string alfworld_text(const Session& session) {
   return session.episode.steps() == 0 ? opening_text(text) : std::string(without_arrival(text));
 }
 
-std::string actions_of(const Session& session) { return json_array(session.episode.environment().admissible_actions()); }
+std::string actions_of(const Session& session) {
+  return json_array(session.episode.environment().admissible_actions());
+}
 
 // FOLDER/TRIAL of the game: the last two parts of its path.
 std::string task_type(const std::string& task_id) {
@@ -271,14 +285,15 @@ HttpResponse alfworld_detail(const Call& call) {
   return show(call, [](const Session& session) {
     std::string out = session.label;
     out.pop_back();
-    return out + "," + JsonObject()
-                           .text("observation", alfworld_text(session))
-                           .raw("available_actions", actions_of(session))
-                           .boolean("done", session.episode.ended())
-                           .raw("reward", reward_json(session.last_reward))
-                           .boolean("deleted", false)
-                           .end()
-                           .substr(1);
+    return out + "," +
+           JsonObject()
+               .text("observation", alfworld_text(session))
+               .raw("available_actions", actions_of(session))
+               .boolean("done", session.episode.ended())
+               .raw("reward", reward_json(session.last_reward))
+               .boolean("deleted", false)
+               .end()
+               .substr(1);
   });
 }
 
@@ -290,7 +305,9 @@ std::string detail_of(const Session& session, const std::string& name, const std
   return found == details.end() ? otherwise : found->second;
 }
 
-std::string page_text(const Session& session) { return session.episode.environment().observe().observation.text; }
+std::string page_text(const Session& session) {
+  return session.episode.environment().observe().observation.text;
+}
 
 HttpResponse no_shop(const SessionPool::Found& found, std::int64_t id) {
   return agentgym_error(found.fate == SessionPool::Fate::kBusy ? 409 : 404, "", unknown(found, id));
@@ -364,7 +381,8 @@ HttpResponse webshop_observation(const Call& call) {
 }
 
 HttpResponse webshop_instruction(const Call& call) {
-  return show_shop(call, [](const Session& session) { return detail_of(session, "instruction_text", "\"\""); });
+  return show_shop(call,
+                   [](const Session& session) { return detail_of(session, "instruction_text", "\"\""); });
 }
 
 HttpResponse webshop_actions(const Call& call) {
@@ -405,7 +423,8 @@ HttpResponse list_numbers(const Call& call) {
   std::vector<std::int64_t> numbers;
   call.service.pool().for_each([&](Session& session) {
     if (!session.id.starts_with(prefix)) return;
-    if (const auto number = parse_int(std::string_view(session.id).substr(prefix.size()))) numbers.push_back(*number);
+    if (const auto number = parse_int(std::string_view(session.id).substr(prefix.size())))
+      numbers.push_back(*number);
   });
   std::sort(numbers.begin(), numbers.end());
   std::vector<std::string> out;

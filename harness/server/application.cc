@@ -26,7 +26,9 @@ Mount find_mount(const Service& service, const Target& target) {
   if (first == "openenv" || first == "agentgym") {
     const HostedEnvironment* environment = path.size() < 2 ? nullptr : service.find_environment(path[1]);
     if (environment == nullptr) return {};
-    return {first == "openenv" ? Mount::Kind::kOpenEnv : Mount::Kind::kAgentGym, environment, {path.begin() + 2, path.end()}};
+    return {first == "openenv" ? Mount::Kind::kOpenEnv : Mount::Kind::kAgentGym,
+            environment,
+            {path.begin() + 2, path.end()}};
   }
   const HostedEnvironment* usual = &service.default_environment();
   if (first == "v1") return {Mount::Kind::kNative, usual, {path.begin() + 1, path.end()}};
@@ -41,7 +43,8 @@ bool is_open_to_all(const Target& target) {
 }
 
 HttpResponse unauthorized() {
-  HttpResponse response = native_error(401, "UNAUTHORIZED", "this server wants 'Authorization: Bearer TOKEN' with a token of its token file");
+  HttpResponse response = native_error(
+      401, "UNAUTHORIZED", "this server wants 'Authorization: Bearer TOKEN' with a token of its token file");
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
   return response;
 }
@@ -50,27 +53,32 @@ HttpResponse unauthorized() {
 
 Result<std::vector<std::string>> read_tokens(const std::string& path) {
   std::ifstream file(path);
-  if (!file) return Error{ErrorCode::kNotFound, "cannot read the token file", path, "it holds one token a line"};
+  if (!file)
+    return Error{ErrorCode::kNotFound, "cannot read the token file", path, "it holds one token a line"};
   std::vector<std::string> tokens;
   std::string line;
   while (std::getline(file, line)) {
     const std::string_view token = trim(line);
     if (!token.empty() && token.front() != '#') tokens.emplace_back(token);
   }
-  if (tokens.empty()) return Error{ErrorCode::kBadData, "the token file holds no token", path, "it holds one token a line"};
+  if (tokens.empty())
+    return Error{ErrorCode::kBadData, "the token file holds no token", path, "it holds one token a line"};
   return tokens;
 }
 
 bool token_allows(const std::vector<std::string>& tokens, const std::string& authorization) {
   constexpr std::string_view kScheme = "bearer ";
-  if (authorization.size() < kScheme.size() || ascii_lower(authorization.substr(0, kScheme.size())) != kScheme) return false;
+  if (authorization.size() < kScheme.size() ||
+      ascii_lower(authorization.substr(0, kScheme.size())) != kScheme)
+    return false;
   const std::string_view given = trim(std::string_view(authorization).substr(kScheme.size()));
   bool allowed = false;
   for (const std::string& token : tokens) {
     unsigned difference = given.size() == token.size() ? 0 : 1;
     for (std::size_t i = 0; i < token.size(); ++i) {
       const char c = given.empty() ? '\0' : given[i % given.size()];
-      difference |= static_cast<unsigned>(static_cast<unsigned char>(c) ^ static_cast<unsigned char>(token[i]));
+      difference |=
+          static_cast<unsigned>(static_cast<unsigned char>(c) ^ static_cast<unsigned char>(token[i]));
     }
     allowed |= difference == 0;
   }
@@ -117,14 +125,17 @@ HttpResponse Application::handle(const HttpRequest& request) {
   try {
     if (!target) {
       response = not_found();
-    } else if (!tokens_.empty() && !is_open_to_all(*target) && !token_allows(tokens_, request.authorization)) {
+    } else if (!tokens_.empty() && !is_open_to_all(*target) &&
+               !token_allows(tokens_, request.authorization)) {
       service_.metrics().count_refusal("unauthorized");
       response = unauthorized();
     } else {
       response = route(request, *target, dialect);
     }
-  } catch (const std::exception& error) {  // our own mistake, or no memory: this request fails, the server lives
-    log_event(LogLevel::kError, "internal_error", {{"target", request.target.substr(0, 256)}, {"what", error.what()}});
+  } catch (
+      const std::exception& error) {  // our own mistake, or no memory: this request fails, the server lives
+    log_event(LogLevel::kError, "internal_error",
+              {{"target", request.target.substr(0, 256)}, {"what", error.what()}});
     response = native_error(500, "INTERNAL", error.what());
   }
   service_.metrics().count_request(dialect, response.status);
@@ -133,8 +144,12 @@ HttpResponse Application::handle(const HttpRequest& request) {
 
 HttpResponse Application::late(const HttpRequest& request, double seconds, bool by_client) {
   service_.metrics().count_refusal("late");
-  log_event(LogLevel::kWarning, "late_answer", {{"target", request.target.substr(0, 256)}, {"client", request.client}, {"seconds", json_number(seconds)}});
-  const std::string message = "no answer within " + json_number(seconds) + " s (" + (by_client ? "timeout_s of the request" : "limit step_time") + ")";
+  log_event(LogLevel::kWarning, "late_answer",
+            {{"target", request.target.substr(0, 256)},
+             {"client", request.client},
+             {"seconds", json_number(seconds)}});
+  const std::string message = "no answer within " + json_number(seconds) + " s (" +
+                              (by_client ? "timeout_s of the request" : "limit step_time") + ")";
   const std::optional<Target> target = parse_target(request.target);
   const Mount mount = target ? find_mount(service_, *target) : Mount{};
   if (mount.kind == Mount::Kind::kOpenEnv) return openenv_late(message, by_client);
@@ -156,10 +171,13 @@ std::unique_ptr<SocketHandler> Application::open_socket(const HttpRequest& reque
   const Mount mount = find_mount(service_, *target);
   if (mount.path.size() == 1) {
     if (mount.kind == Mount::Kind::kOpenEnv && mount.path[0] == "ws") {
-      return openenv_socket(service_, *mount.environment, request.client, target->parameter("session_id").value_or(""));
+      return openenv_socket(service_, *mount.environment, request.client,
+                            target->parameter("session_id").value_or(""));
     }
-    if (mount.kind == Mount::Kind::kOpenEnv && mount.path[0] == "mcp") return mcp_socket(service_, *mount.environment, request.client);
-    if (mount.kind == Mount::Kind::kNative && mount.path[0] == "stream") return native_socket(service_, request.client);
+    if (mount.kind == Mount::Kind::kOpenEnv && mount.path[0] == "mcp")
+      return mcp_socket(service_, *mount.environment, request.client);
+    if (mount.kind == Mount::Kind::kNative && mount.path[0] == "stream")
+      return native_socket(service_, request.client);
   }
   refusal = not_found();
   return nullptr;
@@ -168,8 +186,8 @@ std::unique_ptr<SocketHandler> Application::open_socket(const HttpRequest& reque
 bool Application::is_quick(const HttpRequest& request) const {
   if (request.method == "GET") return request.target.ends_with("/health") || request.target == "/ready";
   return service_.all_steps_are_quick() && request.body.size() < 65536 && request.target.ends_with("/step") &&
-         request.target.find("/groups/") == std::string::npos && request.target.find("/batch/") == std::string::npos &&
-         request.target.starts_with("/v1/");
+         request.target.find("/groups/") == std::string::npos &&
+         request.target.find("/batch/") == std::string::npos && request.target.starts_with("/v1/");
 }
 
 }  // namespace lodestep::harness

@@ -22,10 +22,12 @@ bool token_allows(const std::vector<std::string>& tokens, const std::string& aut
 
 class Application {
  public:
-  Application(Service& service, std::vector<std::string> tokens) : service_(service), tokens_(std::move(tokens)) {}
+  Application(Service& service, std::vector<std::string> tokens)
+      : service_(service), tokens_(std::move(tokens)) {}
 
   HttpResponse handle(const HttpRequest& request);
-  // The answer to a request whose own is not there after `seconds`; by_client: it asked for that limit itself.
+  // The answer to a request whose own is not there after `seconds`; by_client: it asked for that limit
+  // itself.
   HttpResponse late(const HttpRequest& request, double seconds, bool by_client);
   // The handler of a WebSocket that asks for this target; nullptr: answer `refusal` instead.
   std::unique_ptr<SocketHandler> open_socket(const HttpRequest& request, HttpResponse& refusal);

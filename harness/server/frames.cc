@@ -6,14 +6,16 @@
 namespace lodestep::harness {
 namespace {
 
-constexpr int kContinuation = 0, kTextOpcode = 1, kBinaryOpcode = 2, kCloseOpcode = 8, kPingOpcode = 9, kPongOpcode = 10;
+constexpr int kContinuation = 0, kTextOpcode = 1, kBinaryOpcode = 2, kCloseOpcode = 8, kPingOpcode = 9,
+              kPongOpcode = 10;
 constexpr std::size_t kControlLimit = 125;
 constexpr std::size_t kKeptCapacity = 65536;
 
 Frame failure(std::uint16_t code) { return {FrameKind::kFailure, {}, code}; }
 
 bool may_be_sent(unsigned code) {
-  return (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006) || (code >= 3000 && code <= 4999);
+  return (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006) ||
+         (code >= 3000 && code <= 4999);
 }
 
 void unmask(char* data, std::size_t size, const unsigned char* key, std::size_t offset) {
@@ -74,9 +76,11 @@ Frame FrameReader::header() {
   const int size = head_[1] & 0x7f;
   if (head_have_ == 2) {
     if ((head_[0] & 0x70) != 0 || (head_[1] & 0x80) == 0) return failure(close_code::kProtocolError);
-    if (opcode > kPongOpcode || (opcode > kBinaryOpcode && opcode < kCloseOpcode)) return failure(close_code::kProtocolError);
+    if (opcode > kPongOpcode || (opcode > kBinaryOpcode && opcode < kCloseOpcode))
+      return failure(close_code::kProtocolError);
     if (opcode >= kCloseOpcode && (!final || size > 125)) return failure(close_code::kProtocolError);
-    if (opcode < kCloseOpcode && (opcode == kContinuation) == (message_opcode_ == 0)) return failure(close_code::kProtocolError);
+    if (opcode < kCloseOpcode && (opcode == kContinuation) == (message_opcode_ == 0))
+      return failure(close_code::kProtocolError);
     return {};
   }
   left_ = static_cast<std::uint64_t>(size);
@@ -109,10 +113,12 @@ Frame FrameReader::finish_control() {
   if (opcode == kPongOpcode) return {FrameKind::kPong, control_};
   if (control_.empty()) return {FrameKind::kClose};
   if (control_.size() == 1) return failure(close_code::kProtocolError);
-  const unsigned code = static_cast<unsigned>(static_cast<unsigned char>(control_[0])) << 8 | static_cast<unsigned char>(control_[1]);
+  const unsigned code = static_cast<unsigned>(static_cast<unsigned char>(control_[0])) << 8 |
+                        static_cast<unsigned char>(control_[1]);
   if (!may_be_sent(code)) return failure(close_code::kProtocolError);
   Utf8Check reason;
-  if (!reason.take(std::string_view(control_).substr(2)) || !reason.complete()) return failure(close_code::kBadText);
+  if (!reason.take(std::string_view(control_).substr(2)) || !reason.complete())
+    return failure(close_code::kBadText);
   return {FrameKind::kClose, std::string_view(control_).substr(2), static_cast<std::uint16_t>(code)};
 }
 
@@ -173,7 +179,9 @@ Frame FrameReader::next(char* data, std::size_t size, std::size_t& used) {
 void append_frame(std::string& out, Opcode opcode, std::string_view payload) {
   out += static_cast<char>(0x80 | static_cast<unsigned char>(opcode));
   const std::size_t size = payload.size();
-  const auto put = [&](std::size_t bits) { out += static_cast<char>(static_cast<unsigned char>(size >> bits)); };
+  const auto put = [&](std::size_t bits) {
+    out += static_cast<char>(static_cast<unsigned char>(size >> bits));
+  };
   if (size < 126) {
     put(0);
   } else if (size < 65536) {
@@ -188,7 +196,8 @@ void append_frame(std::string& out, Opcode opcode, std::string_view payload) {
 }
 
 void append_close(std::string& out, std::uint16_t code) {
-  const char bytes[2] = {static_cast<char>(static_cast<unsigned char>(code >> 8)), static_cast<char>(static_cast<unsigned char>(code & 0xff))};
+  const char bytes[2] = {static_cast<char>(static_cast<unsigned char>(code >> 8)),
+                         static_cast<char>(static_cast<unsigned char>(code & 0xff))};
   append_frame(out, Opcode::kClose, {bytes, 2});
 }
 

@@ -65,9 +65,8 @@ void GroupTable::sweep() {
   }
   for (const auto& set : sets) {
     const std::lock_guard set_lock(set->mutex);
-    const bool over = std::all_of(set->members.begin(), set->members.end(), [&](const auto& member) {
-      return pool_.peek(member->id) == nullptr;
-    });
+    const bool over = std::all_of(set->members.begin(), set->members.end(),
+                                  [&](const auto& member) { return pool_.peek(member->id) == nullptr; });
     if (!over) continue;
     const std::lock_guard lock(mutex_);
     sets_.erase(set->id);

@@ -11,7 +11,7 @@ namespace lodestep::harness {
 
 struct Limits {
   std::size_t max_sessions = 1000;
-  std::size_t max_sessions_per_client = 0;  // 0: no limit of its own
+  std::size_t max_sessions_per_client = 0;   // 0: no limit of its own
   std::int64_t session_idle_seconds = 3600;  // 0: never
   std::size_t max_connections = 20000;
   std::size_t body_bytes = 16u << 20;
@@ -19,12 +19,12 @@ struct Limits {
   std::size_t path_bytes = 8u << 10;
   std::size_t message_bytes = 16u << 20;
   std::size_t json_nesting = 64;
-  std::size_t queued_messages = 64;         // read ahead of the one that runs, per socket
+  std::size_t queued_messages = 64;  // read ahead of the one that runs, per socket
   std::size_t queued_message_bytes = 16u << 20;
-  std::size_t output_bytes = 4u << 20;      // unread replies after which a socket is no longer read
-  std::size_t batch_sessions = 4096;        // sessions in one batch or group request
-  std::size_t listed_tasks = 100000;        // tasks in one reply
-  std::size_t max_steps = 1000000;          // step budget that a session may ask for
+  std::size_t output_bytes = 4u << 20;  // unread replies after which a socket is no longer read
+  std::size_t batch_sessions = 4096;    // sessions in one batch or group request
+  std::size_t listed_tasks = 100000;    // tasks in one reply
+  std::size_t max_steps = 1000000;      // step budget that a session may ask for
   std::int64_t header_seconds = 10;
   std::int64_t body_progress_seconds = 30;
   std::int64_t keep_alive_seconds = 900;    // idle connection between requests

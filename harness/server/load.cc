@@ -26,9 +26,13 @@
 namespace lodestep::harness {
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
-Error failed(const std::string& what) { return {ErrorCode::kUnavailable, what + ": " + std::strerror(errno), "", ""}; }
+Error failed(const std::string& what) {
+  return {ErrorCode::kUnavailable, what + ": " + std::strerror(errno), "", ""};
+}
 
 // A masked text frame; the mask is zero, which is legal and costs nothing.
 std::string frame(std::string_view text) {
@@ -46,7 +50,9 @@ std::string frame(std::string_view text) {
 // Size of the whole frame at the front of `data`; 0: not known yet.
 std::size_t frame_size(std::string_view data) {
   if (data.size() < 2) return 0;
-  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(data[i])); };
+  const auto byte = [&](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(data[i]));
+  };
   const std::size_t size = byte(1) & 0x7f;
   if (size < 126) return 2 + size;
   const std::size_t width = size == 126 ? 2 : 8;
@@ -75,9 +81,10 @@ Result<int> connect_to(std::uint16_t port, const std::string& path) {
   const Result<int> connected = connect_tcp(port);
   if (!connected) return connected.error();
   const int socket = *connected;
-  const std::string request = "GET " + path +
-                              " HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                              "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+  const std::string request =
+      "GET " + path +
+      " HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
   std::string reply;
   if (send(socket, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
     char byte = 0;
@@ -128,7 +135,8 @@ struct Clients {
 };
 
 double percentile(std::vector<double>& sorted, double share) {
-  return sorted.empty() ? 0 : sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
+  return sorted.empty() ? 0
+                        : sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
 }  // namespace
@@ -173,7 +181,8 @@ Result<LoadResult> run_load(const LoadPlan& plan) {
   const auto say = [&](Client& client) {
     const std::string& message = messages[client.next++ % messages.size()];
     client.sent = now();
-    return send(client.socket, message.data(), message.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(message.size());
+    return send(client.socket, message.data(), message.size(), MSG_NOSIGNAL) ==
+           static_cast<ssize_t>(message.size());
   };
   for (Client& client : clients.list) {
     if (!say(client)) return failed("cannot send");
@@ -228,17 +237,20 @@ Result<std::string> open_group(std::uint16_t port, std::size_t members) {
   const Result<int> socket = connect_tcp(port);
   if (!socket) return socket.error();
   const std::string body = R"({"count":1,"group_size":)" + std::to_string(members) + "}";
-  const std::string request = "POST /v1/groups HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+  const std::string request =
+      "POST /v1/groups HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: " +
+      std::to_string(body.size()) + "\r\n\r\n" + body;
   std::string reply;
   if (send(*socket, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
     char buffer[65536];
-    for (ssize_t got = 0; (got = recv(*socket, buffer, sizeof buffer, 0)) > 0;) reply.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = recv(*socket, buffer, sizeof buffer, 0)) > 0;)
+      reply.append(buffer, static_cast<std::size_t>(got));
   }
   close(*socket);
   constexpr std::string_view kMember = "\"group_set_id\":\"";
   const std::size_t at = reply.find(kMember);
-  if (at == std::string::npos) return Error{ErrorCode::kUnavailable, "no group was made: " + reply.substr(0, 200), "", ""};
+  if (at == std::string::npos)
+    return Error{ErrorCode::kUnavailable, "no group was made: " + reply.substr(0, 200), "", ""};
   return reply.substr(at + kMember.size(), 32);
 }
 
@@ -261,13 +273,16 @@ Result<ServerProcess> ServerProcess::start(const std::vector<std::string>& optio
   char byte = 0;
   while (error == 0 && !line.ends_with('\n') && read(out[0], &byte, 1) == 1) line += byte;
   close(out[0]);
-  const std::optional<std::uint64_t> port = parse_uint(trim(std::string_view(line).substr(line.rfind(':') + 1)));
-  if (error != 0 || !port) return Error{ErrorCode::kUnavailable, "cannot start 'lodestep serve'", std::string(trim(line)), ""};
+  const std::optional<std::uint64_t> port =
+      parse_uint(trim(std::string_view(line).substr(line.rfind(':') + 1)));
+  if (error != 0 || !port)
+    return Error{ErrorCode::kUnavailable, "cannot start 'lodestep serve'", std::string(trim(line)), ""};
   server.port_ = static_cast<std::uint16_t>(*port);
   return server;
 }
 
-ServerProcess::ServerProcess(ServerProcess&& other) noexcept : pid_(std::exchange(other.pid_, 0)), port_(other.port_) {}
+ServerProcess::ServerProcess(ServerProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)), port_(other.port_) {}
 
 ServerProcess::~ServerProcess() {
   if (pid_ == 0) return;

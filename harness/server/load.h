@@ -1,4 +1,5 @@
-// A lean load generator for WebSocket servers that speak OpenEnv: one thread, one request in flight per session.
+// A lean load generator for WebSocket servers that speak OpenEnv: one thread, one request in flight per
+// session.
 //   Result<LoadResult> load = run_load({.port = 8000, .sessions = 128, .seconds = 3});
 // Threads: one. Only for 127.0.0.1. A real client process makes far fewer steps a second than this.
 #pragma once
@@ -16,8 +17,8 @@ struct LoadPlan {
   std::uint16_t port = 0;
   std::string path = "/ws";
   std::size_t sessions = 1;
-  double seconds = 3;                 // after half a second of warming up
-  int server_pid = 0;                 // whose processor time is read; 0: nobody's
+  double seconds = 3;  // after half a second of warming up
+  int server_pid = 0;  // whose processor time is read; 0: nobody's
   std::string reset = R"({"type":"reset","data":{"seed":1}})";
   std::vector<std::string> messages;  // sent in turn; empty: steps "up" and "down"
 };
@@ -25,7 +26,7 @@ struct LoadPlan {
 struct LoadResult {
   std::size_t steps = 0;
   double seconds = 0;
-  double server_cpu_seconds = 0;   // user and system
+  double server_cpu_seconds = 0;                      // user and system
   double p50_milliseconds = 0, p99_milliseconds = 0;  // from request to whole reply
 };
 

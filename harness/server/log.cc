@@ -22,7 +22,8 @@ spdlog::level::level_enum level_of(LogLevel level) {
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>("lodestep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto made =
+        std::make_shared<spdlog::logger>("lodestep", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})", spdlog::pattern_time_type::utc);
     made->flush_on(spdlog::level::warn);
     return made;
@@ -36,7 +37,8 @@ void set_log_level(LogLevel level) { logger().set_level(level_of(level)); }
 
 bool logs(LogLevel level) { return logger().should_log(level_of(level)); }
 
-void log_event(LogLevel level, std::string_view event, std::initializer_list<std::pair<std::string_view, std::string>> fields) {
+void log_event(LogLevel level, std::string_view event,
+               std::initializer_list<std::pair<std::string_view, std::string>> fields) {
   if (!logs(level)) return;
   std::string text = "\"event\":" + json_quote(event);
   for (const auto& [name, value] : fields) text += "," + json_quote(name) + ":" + json_quote(value);

@@ -19,7 +19,8 @@ constexpr int kInvalidParams = -32602;
 constexpr int kInternal = -32603;
 constexpr int kServerError = -32000;
 
-std::string rpc_error(const std::string& id, int code, std::string_view message, const std::string& data = {}) {
+std::string rpc_error(const std::string& id, int code, std::string_view message,
+                      const std::string& data = {}) {
   JsonObject error;
   error.raw("code", std::to_string(code)).text("message", message);
   if (!data.empty()) error.raw("data", data);
@@ -43,7 +44,8 @@ constexpr Tool kTools[] = {
      R"("index":{"type":"integer","minimum":0},"task_id":{"type":"string"}},"additionalProperties":false})"},
     {"act", "Plays one command in the running episode.",
      R"({"type":"object","properties":{"command":{"type":"string"}},"required":["command"],"additionalProperties":false})"},
-    {"observe", "Shows the running episode again.", R"({"type":"object","properties":{},"additionalProperties":false})"},
+    {"observe", "Shows the running episode again.",
+     R"({"type":"object","properties":{},"additionalProperties":false})"},
 };
 
 std::string shown(const Session& session, const StepResult& result) {
@@ -76,13 +78,17 @@ std::string call_in_session(const std::string& id, const std::string& name, cons
   const Result<std::string> answer = call_tool(name, arguments, service, session);
   if (answer) return rpc_result(id, *answer);
   const Error& error = answer.error();
-  const int code = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kInvalidArgument ? kInvalidParams : kInternal;
+  const int code = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kInvalidArgument
+                       ? kInvalidParams
+                       : kInternal;
   return rpc_error(id, code, to_string(error) + (error.hint.empty() ? "" : "; " + error.hint));
 }
 
 std::string create_session(const std::string& id, const RpcScope& scope) {
-  if (!scope.session_id.empty()) return rpc_result(id, JsonObject().text("session_id", scope.session_id).end());
-  if (scope.service.draining()) return rpc_error(id, kServerError, "the server is stopping and takes no new sessions");
+  if (!scope.session_id.empty())
+    return rpc_result(id, JsonObject().text("session_id", scope.session_id).end());
+  if (scope.service.draining())
+    return rpc_error(id, kServerError, "the server is stopping and takes no new sessions");
   const Result<std::shared_ptr<Session>> opened =
       scope.service.pool().open({scope.environment, scope.client, scope.environment.max_steps});
   if (!opened) {
@@ -98,7 +104,8 @@ std::string create_session(const std::string& id, const RpcScope& scope) {
 
 std::string close_session(const std::string& id, const rapidjson::Value& params, const RpcScope& scope) {
   const std::optional<std::string> target = text_member(params, "session_id");
-  if (!target || target->empty()) return rpc_error(id, kInvalidParams, "Invalid params: 'session_id' is required");
+  if (!target || target->empty())
+    return rpc_error(id, kInvalidParams, "Invalid params: 'session_id' is required");
   if (*target == scope.session_id) {
     return rpc_error(id, kInvalidRequest, "the session ends with its WebSocket; close that instead");
   }
@@ -108,7 +115,8 @@ std::string close_session(const std::string& id, const rapidjson::Value& params,
   }
   session->closing = true;
   if (session->attached != 0) {
-    return rpc_result(id, JsonObject().text("session_id", *target).boolean("closed", false).boolean("closing", true).end());
+    return rpc_result(
+        id, JsonObject().text("session_id", *target).boolean("closed", false).boolean("closing", true).end());
   }
   scope.service.pool().close(*target);
   return rpc_result(id, JsonObject().text("session_id", *target).boolean("closed", true).end());
@@ -129,7 +137,8 @@ std::string call(const std::string& id, const rapidjson::Value& params, const Rp
     return call_in_session(id, *name, arguments, scope.service, session);
   }
   SessionPool::Found found = scope.service.pool().find(session_id);
-  if (found.fate == SessionPool::Fate::kBusy) return rpc_error(id, kServerError, "another request is playing session " + session_id);
+  if (found.fate == SessionPool::Fate::kBusy)
+    return rpc_error(id, kServerError, "another request is playing session " + session_id);
   if (!found.lease || &found.lease->environment != &scope.environment) {
     return rpc_error(id, kInvalidParams, "Unknown session_id: " + session_id.substr(0, 100));
   }
@@ -141,7 +150,11 @@ std::string call(const std::string& id, const rapidjson::Value& params, const Rp
 std::string tools_json(std::string_view schema_name) {
   std::vector<std::string> out;
   for (const Tool& tool : kTools) {
-    out.push_back(JsonObject().text("name", tool.name).text("description", tool.description).raw(schema_name, tool.schema).end());
+    out.push_back(JsonObject()
+                      .text("name", tool.name)
+                      .text("description", tool.description)
+                      .raw(schema_name, tool.schema)
+                      .end());
   }
   return json_list(out);
 }
@@ -149,7 +162,8 @@ std::string tools_json(std::string_view schema_name) {
 Result<std::string> call_tool(const std::string& name, const rapidjson::Value& arguments, Service& service,
                               Session& session) {
   if (name == "new_episode") {
-    if (Status known = refuse_others(arguments, {"seed", "split", "index", "task_id"}); !known) return known.error();
+    if (Status known = refuse_others(arguments, {"seed", "split", "index", "task_id"}); !known)
+      return known.error();
     TaskChoice choice;
     const std::vector<FieldProblem> problems = read_choice(arguments, choice);
     if (!problems.empty()) {
@@ -161,9 +175,12 @@ Result<std::string> call_tool(const std::string& name, const rapidjson::Value& a
   }
   const bool acts = name == "act";
   if (!acts && name != "observe") {
-    return Error{ErrorCode::kNotFound, "Tool not found: " + name.substr(0, 100), "", "known tools: new_episode, act, observe"};
+    return Error{ErrorCode::kNotFound, "Tool not found: " + name.substr(0, 100), "",
+                 "known tools: new_episode, act, observe"};
   }
-  if (Status known = refuse_others(arguments, acts ? std::vector<std::string>{"command"} : std::vector<std::string>{}); !known) {
+  if (Status known =
+          refuse_others(arguments, acts ? std::vector<std::string>{"command"} : std::vector<std::string>{});
+      !known) {
     return known.error();
   }
   const std::optional<std::string> command = text_member(arguments, "command");
@@ -186,14 +203,17 @@ std::string answer_rpc(const rapidjson::Value& request, const RpcScope& scope) {
     }
     id = to_json(member->value);
   }
-  if (text_member(request, "jsonrpc") != "2.0") return rpc_error(id, kInvalidRequest, "Invalid Request: 'jsonrpc' must be \"2.0\"");
+  if (text_member(request, "jsonrpc") != "2.0")
+    return rpc_error(id, kInvalidRequest, "Invalid Request: 'jsonrpc' must be \"2.0\"");
   const std::optional<std::string> method = text_member(request, "method");
   if (!method) return rpc_error(id, kInvalidRequest, "Invalid Request: 'method' must be text");
   const rapidjson::Value none(rapidjson::kObjectType);
   const auto member = request.FindMember("params");
-  const rapidjson::Value& params = member == request.MemberEnd() || member->value.IsNull() ? none : member->value;
+  const rapidjson::Value& params =
+      member == request.MemberEnd() || member->value.IsNull() ? none : member->value;
   if (!params.IsObject()) return rpc_error(id, kInvalidParams, "'params' must be an object");
-  if (*method == "tools/list") return rpc_result(id, JsonObject().raw("tools", tools_json("inputSchema")).end());
+  if (*method == "tools/list")
+    return rpc_result(id, JsonObject().raw("tools", tools_json("inputSchema")).end());
   if (*method == "tools/call") return call(id, params, scope);
   if (*method == "openenv/session/create") return create_session(id, scope);
   if (*method == "openenv/session/close") return close_session(id, params, scope);

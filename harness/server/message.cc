@@ -64,8 +64,8 @@ std::optional<Target> parse_target(std::string_view target) {
       if (pair.empty()) continue;
       const std::size_t equals = pair.find('=');
       std::optional<std::string> key = decode_percent(pair.substr(0, equals), true);
-      std::optional<std::string> value =
-          decode_percent(equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
+      std::optional<std::string> value = decode_percent(
+          equals == std::string_view::npos ? std::string_view() : pair.substr(equals + 1), true);
       if (!key || !value) return std::nullopt;
       out.query.emplace_back(std::move(*key), std::move(*value));
     }

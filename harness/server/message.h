@@ -1,4 +1,5 @@
-// Requests and replies of every dialect as plain structs: no sockets, so that tests and fuzzers call handlers directly.
+// Requests and replies of every dialect as plain structs: no sockets, so that tests and fuzzers call handlers
+// directly.
 //   HttpResponse response = application.handle({"POST", "/v1/sessions", {}, "{\"env\":\"dummy\"}"});
 // Threads: values.
 #pragma once
@@ -15,7 +16,7 @@ namespace lodestep::harness {
 
 struct HttpRequest {
   std::string method;
-  std::string target;              // as on the request line, query included
+  std::string target;  // as on the request line, query included
   std::string body;
   std::string client = "local";    // the peer's address
   std::string authorization = {};  // value of that header
@@ -58,8 +59,8 @@ class SocketHandler {
   virtual bool is_quick(std::string_view text) const = 0;
   // Said before any message.
   virtual SocketReply greeting() { return {}; }
-  // What a message is answered whose own answer passes the time limit, and what those behind it are answered until it
-  // has come. Called while on_message runs elsewhere.
+  // What a message is answered whose own answer passes the time limit, and what those behind it are answered
+  // until it has come. Called while on_message runs elsewhere.
   virtual SocketReply late(std::string_view text) const = 0;
   // The answer that passed the limit has come; its sender never saw it.
   virtual void on_dropped() {}

@@ -17,7 +17,8 @@
 namespace lodestep::harness {
 
 std::size_t default_max_sessions() {
-  const double bytes = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const double bytes =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   return std::clamp<std::size_t>(static_cast<std::size_t>(bytes / 2 / 100e3), 1000, 100000);
 }
 
@@ -26,8 +27,10 @@ namespace {
 // Counters of one family by their one or two label values, found without building label maps each time.
 class CounterTable {
  public:
-  CounterTable(prometheus::Registry& registry, const char* name, const char* help, std::vector<const char*> labels)
-      : family_(prometheus::BuildCounter().Name(name).Help(help).Register(registry)), labels_(std::move(labels)) {}
+  CounterTable(prometheus::Registry& registry, const char* name, const char* help,
+               std::vector<const char*> labels)
+      : family_(prometheus::BuildCounter().Name(name).Help(help).Register(registry)),
+        labels_(std::move(labels)) {}
 
   void add(const std::string& first, const std::string& second = {}, double amount = 1) {
     const std::lock_guard lock(mutex_);
@@ -55,10 +58,13 @@ struct Metrics::Impl {
       prometheus::BuildCounter().Name("lodestep_resets_total").Help("episodes started").Register(registry);
   prometheus::Family<prometheus::Counter>& steps =
       prometheus::BuildCounter().Name("lodestep_steps_total").Help("steps played").Register(registry);
-  prometheus::Family<prometheus::Counter>& step_seconds =
-      prometheus::BuildCounter().Name("lodestep_step_seconds_total").Help("seconds spent in steps").Register(registry);
+  prometheus::Family<prometheus::Counter>& step_seconds = prometheus::BuildCounter()
+                                                              .Name("lodestep_step_seconds_total")
+                                                              .Help("seconds spent in steps")
+                                                              .Register(registry);
   CounterTable episodes{registry, "lodestep_episodes_total", "episodes ended", {"env", "end"}};
-  CounterTable requests{registry, "lodestep_http_requests_total", "HTTP requests answered", {"dialect", "status"}};
+  CounterTable requests{
+      registry, "lodestep_http_requests_total", "HTTP requests answered", {"dialect", "status"}};
   CounterTable refusals{registry, "lodestep_refusals_total", "requests refused by a limit", {"reason"}};
   struct Reading {
     prometheus::Gauge* gauge;
@@ -86,7 +92,9 @@ EnvironmentCounters& Metrics::of(const std::string& environment) {
   return *counters;
 }
 
-void Metrics::count_episode(const std::string& environment, const char* end) { impl_->episodes.add(environment, end); }
+void Metrics::count_episode(const std::string& environment, const char* end) {
+  impl_->episodes.add(environment, end);
+}
 void Metrics::count_request(const std::string& dialect, int status) {
   impl_->requests.add(dialect, std::to_string(status));
 }

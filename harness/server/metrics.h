@@ -25,9 +25,10 @@ class Metrics {
   Metrics& operator=(const Metrics&) = delete;
 
   EnvironmentCounters& of(const std::string& environment);  // made at the first call; lives as long as this
-  void count_episode(const std::string& environment, const char* end);  // success, failure, truncated, abandoned
-  void count_request(const std::string& dialect, int status);           // HTTP
-  void count_refusal(const char* reason);                               // capacity, unauthorized, ...
+  void count_episode(const std::string& environment,
+                     const char* end);                         // success, failure, truncated, abandoned
+  void count_request(const std::string& dialect, int status);  // HTTP
+  void count_refusal(const char* reason);                      // capacity, unauthorized, ...
   // Read at every scrape.
   void set_gauge(const std::string& name, const std::string& help, std::function<double()> value);
   std::string text();

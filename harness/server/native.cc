@@ -1,5 +1,5 @@
-// The native dialect /v1: sessions, batches, tasks, limits, and the WebSocket /v1/stream. Groups and credit have
-// files of their own.
+// The native dialect /v1: sessions, batches, tasks, limits, and the WebSocket /v1/stream. Groups and credit
+// have files of their own.
 #include <rapidjson/document.h>
 
 #include <algorithm>
@@ -18,7 +18,9 @@
 
 namespace lodestep::harness {
 
-std::string error_reason(const Error& error) { return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint); }
+std::string error_reason(const Error& error) {
+  return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint);
+}
 
 std::string native_error_body(std::string_view code, std::string_view message) {
   return JsonObject().raw("error", JsonObject().text("code", code).text("message", message).end()).end();
@@ -43,8 +45,11 @@ HttpResponse native_late(std::string_view message) { return native_error(504, "L
 
 HttpResponse no_session(SessionPool::Fate fate, const std::string& id) {
   const std::string shown = id.substr(0, 64);
-  if (fate == SessionPool::Fate::kBusy) return native_error(409, "SESSION_BUSY", "another request is playing session " + shown + "; ask again later");
-  if (fate == SessionPool::Fate::kClosed) return native_error(410, "SESSION_CLOSED", "session " + shown + " was closed or idled too long");
+  if (fate == SessionPool::Fate::kBusy)
+    return native_error(409, "SESSION_BUSY",
+                        "another request is playing session " + shown + "; ask again later");
+  if (fate == SessionPool::Fate::kClosed)
+    return native_error(410, "SESSION_CLOSED", "session " + shown + " was closed or idled too long");
   return native_error(404, "NO_SESSION", "there is no session " + shown);
 }
 
@@ -81,7 +86,8 @@ void Body::check_known(const std::vector<std::string>& known) {
     const std::string key(name.GetString(), name.GetStringLength());
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     const std::string near = nearest_word(key, known);
-    refuse("unknown member '" + key.substr(0, 100) + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
+    refuse("unknown member '" + key.substr(0, 100) + "'" +
+           (near.empty() ? "" : "; did you mean '" + near + "'?") +
            " (known: " + (known.empty() ? std::string("none") : join(known, ", ")) + ")");
   }
 }
@@ -108,7 +114,8 @@ std::optional<std::uint64_t> Body::whole(const char* name, std::uint64_t low, st
   if (value == nullptr) return std::nullopt;
   const std::optional<std::uint64_t> number = whole_number(*value);
   if (number && *number >= low && *number <= high) return number;
-  refuse(std::string("'") + name + "' must be a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+  refuse(std::string("'") + name + "' must be a whole number from " + std::to_string(low) + " to " +
+         std::to_string(high));
   return std::nullopt;
 }
 
@@ -164,14 +171,17 @@ std::string native_result(const Session& session, const StepResult& result) {
   return out;
 }
 
-HttpResponse native_step(Service& service, Session& session, const std::string& action, std::uint64_t step_id) {
-  if (!session.episode.started()) return native_error(409, "NO_EPISODE", "no episode is running: reset the session first");
+HttpResponse native_step(Service& service, Session& session, const std::string& action,
+                         std::uint64_t step_id) {
+  if (!session.episode.started())
+    return native_error(409, "NO_EPISODE", "no episode is running: reset the session first");
   if (step_id != 0) {
     if (step_id == session.step_id) return json_response(200, session.step_reply);
     if (step_id != session.step_id + 1) {
-      return native_error(409, "STEP_ID_CONFLICT", "step_id " + std::to_string(step_id) + " does not follow the last one, " +
-                                                       std::to_string(session.step_id) + ": expected " +
-                                                       std::to_string(session.step_id + 1));
+      return native_error(409, "STEP_ID_CONFLICT",
+                          "step_id " + std::to_string(step_id) + " does not follow the last one, " +
+                              std::to_string(session.step_id) + ": expected " +
+                              std::to_string(session.step_id + 1));
     }
   }
   const Result<StepResult> result = service.step(session, action);
@@ -204,15 +214,19 @@ HttpResponse create_session(const Call& call) {
   const std::string group = body.text("group").value_or("");
   if (group.size() > 255) body.refuse("'group' must have at most 255 bytes");
   if (!body.ok()) return body.refusal();
-  if (call.service.draining()) return native_error(503, "STOPPING", "the server is stopping and takes no new sessions");
+  if (call.service.draining())
+    return native_error(503, "STOPPING", "the server is stopping and takes no new sessions");
   const HostedEnvironment* environment = call.service.find_environment(name);
-  if (environment == nullptr) return native_error(404, "NO_ENVIRONMENT", "this server has no environment '" + name.substr(0, 100) + "'; see /v1/envs");
+  if (environment == nullptr)
+    return native_error(404, "NO_ENVIRONMENT",
+                        "this server has no environment '" + name.substr(0, 100) + "'; see /v1/envs");
   if (choice.index || !choice.split.empty()) {  // say now what is wrong with the task, not at the first reset
     const Result<Task> task = Service::choose_task(*environment, choice);
     if (!task) return native_error(task.error());
   }
-  Result<std::shared_ptr<Session>> opened = call.service.pool().open(
-      {*environment, call.request.client, max_steps ? static_cast<std::size_t>(*max_steps) : environment->max_steps});
+  Result<std::shared_ptr<Session>> opened =
+      call.service.pool().open({*environment, call.request.client,
+                                max_steps ? static_cast<std::size_t>(*max_steps) : environment->max_steps});
   if (!opened) return capacity(call, opened.error());
   {
     const std::lock_guard lock((*opened)->mutex);
@@ -225,7 +239,9 @@ HttpResponse create_session(const Call& call) {
 
 // Session ids are 32 hex digits: nothing else reaches the pool, where other dialects keep theirs.
 bool is_session_id(const std::string& id) {
-  return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  return id.size() == 32 && std::all_of(id.begin(), id.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
 }
 
 SessionPool::Found find(Service& service, const std::string& id) {
@@ -271,7 +287,9 @@ HttpResponse show_session(const Call& call) {
   if (!look) return json_response(200, out.boolean("busy", true).number("idle_seconds", 0).end());
   const Episode& episode = session->episode;
   if (episode.started()) {
-    out.text("episode_id", session->episode_id).text("task_id", episode.task().id).count("seed", episode.task().seed);
+    out.text("episode_id", session->episode_id)
+        .text("task_id", episode.task().id)
+        .count("seed", episode.task().seed);
   } else {
     out.null("episode_id");
   }
@@ -298,7 +316,8 @@ HttpResponse delete_session(const Call& call) {
 HttpResponse snapshot_session(const Call& call) {
   const SessionPool::Found found = find(call.service, call.captured[0]);
   if (!found.lease) return no_session(found.fate, call.captured[0]);
-  if (!found.lease->episode.started()) return native_error(409, "NO_EPISODE", "no episode is running: reset the session first");
+  if (!found.lease->episode.started())
+    return native_error(409, "NO_EPISODE", "no episode is running: reset the session first");
   return json_response(200, JsonObject().text("snapshot", base64_encode(found.lease->episode.save())).end());
 }
 
@@ -320,10 +339,12 @@ HttpResponse fork_session(const Call& call) {
   Body body(call.request.body, {"count"});
   const std::uint64_t count = body.whole("count", 1, call.service.limits().batch_sessions).value_or(1);
   if (!body.ok()) return body.refusal();
-  if (call.service.draining()) return native_error(503, "STOPPING", "the server is stopping and takes no new sessions");
+  if (call.service.draining())
+    return native_error(503, "STOPPING", "the server is stopping and takes no new sessions");
   const SessionPool::Found found = find(call.service, call.captured[0]);
   if (!found.lease) return no_session(found.fate, call.captured[0]);
-  if (!found.lease->episode.started()) return native_error(409, "NO_EPISODE", "no episode is running: reset the session first");
+  if (!found.lease->episode.started())
+    return native_error(409, "NO_EPISODE", "no episode is running: reset the session first");
   std::vector<std::string> ids;
   for (std::uint64_t i = 0; i < count; ++i) {
     const Result<std::shared_ptr<Session>> copy = call.service.fork(*found.lease, call.request.client);
@@ -349,12 +370,14 @@ std::vector<std::string> batch_sessions(Body& body, const Limits& limits) {
   std::vector<std::string> ids = body.texts("sessions").value_or(std::vector<std::string>{});
   if (body.ok() && body.member("sessions") == nullptr) body.refuse("a batch needs the list 'sessions'");
   if (ids.size() > limits.batch_sessions) {
-    body.refuse("a batch has at most " + std::to_string(limits.batch_sessions) + " sessions (limit batch_sessions)");
+    body.refuse("a batch has at most " + std::to_string(limits.batch_sessions) +
+                " sessions (limit batch_sessions)");
   }
   return ids;
 }
 
-// One choice per session from seeds, indexes, task_ids (lists), from groups ({seed, size, ...}), or one for all.
+// One choice per session from seeds, indexes, task_ids (lists), from groups ({seed, size, ...}), or one for
+// all.
 std::vector<TaskChoice> batch_choices(Body& body, std::size_t sessions) {
   TaskChoice common;
   body.choice(common);
@@ -388,11 +411,16 @@ std::vector<TaskChoice> batch_choices(Body& body, std::size_t sessions) {
       return;
     }
     for (rapidjson::SizeType i = 0; i < values->Size(); ++i) {
-      if (!put(choices[i], (*values)[i])) body.refuse(std::string("'") + name + "' has a bad entry at " + std::to_string(i));
+      if (!put(choices[i], (*values)[i]))
+        body.refuse(std::string("'") + name + "' has a bad entry at " + std::to_string(i));
     }
   };
-  list("seeds", [](TaskChoice& choice, const rapidjson::Value& value) { return (choice.seed = whole_number(value)).has_value(); });
-  list("indexes", [](TaskChoice& choice, const rapidjson::Value& value) { return (choice.index = whole_number(value)).has_value(); });
+  list("seeds", [](TaskChoice& choice, const rapidjson::Value& value) {
+    return (choice.seed = whole_number(value)).has_value();
+  });
+  list("indexes", [](TaskChoice& choice, const rapidjson::Value& value) {
+    return (choice.index = whole_number(value)).has_value();
+  });
   list("task_ids", [](TaskChoice& choice, const rapidjson::Value& value) {
     if (value.IsString()) choice.task_id.assign(value.GetString(), value.GetStringLength());
     return value.IsString();
@@ -401,7 +429,8 @@ std::vector<TaskChoice> batch_choices(Body& body, std::size_t sessions) {
 }
 
 HttpResponse batch_reset(const Call& call) {
-  Body body(call.request.body, {"sessions", "seed", "split", "index", "task_id", "seeds", "indexes", "task_ids", "groups"});
+  Body body(call.request.body,
+            {"sessions", "seed", "split", "index", "task_id", "seeds", "indexes", "task_ids", "groups"});
   const std::vector<std::string> ids = batch_sessions(body, call.service.limits());
   const std::vector<TaskChoice> choices = batch_choices(body, ids.size());
   if (!body.ok()) return body.refusal();
@@ -412,7 +441,8 @@ HttpResponse batch_reset(const Call& call) {
       results.push_back(batch_item(no_session(found.fate, ids[i])));
       continue;
     }
-    const Result<StepResult> first = call.service.reset(*found.lease, merged_choice(found.lease->choice, choices[i]));
+    const Result<StepResult> first =
+        call.service.reset(*found.lease, merged_choice(found.lease->choice, choices[i]));
     results.push_back(first ? native_result(*found.lease, *first) : batch_item(native_error(first.error())));
   }
   return json_response(200, JsonObject().raw("results", json_list(results)).end());
@@ -423,7 +453,8 @@ HttpResponse batch_step(const Call& call) {
   const std::vector<std::string> ids = batch_sessions(body, call.service.limits());
   const std::vector<std::string> actions = body.texts("actions").value_or(std::vector<std::string>{});
   if (body.ok() && actions.size() != ids.size()) {
-    body.refuse("'actions' has " + std::to_string(actions.size()) + " entries for " + std::to_string(ids.size()) + " sessions");
+    body.refuse("'actions' has " + std::to_string(actions.size()) + " entries for " +
+                std::to_string(ids.size()) + " sessions");
   }
   std::vector<std::uint64_t> step_ids(ids.size(), 0);
   if (const rapidjson::Value* given = body.member("step_ids")) {
@@ -432,7 +463,8 @@ HttpResponse batch_step(const Call& call) {
     } else {
       for (rapidjson::SizeType i = 0; i < given->Size(); ++i) {
         const std::optional<std::uint64_t> id = (*given)[i].IsNull() ? 0 : whole_number((*given)[i]);
-        if (!id || (*id == 0 && !(*given)[i].IsNull())) body.refuse("'step_ids' holds whole numbers from 1 on, or null");
+        if (!id || (*id == 0 && !(*given)[i].IsNull()))
+          body.refuse("'step_ids' holds whole numbers from 1 on, or null");
         step_ids[i] = id.value_or(0);
       }
     }
@@ -441,8 +473,9 @@ HttpResponse batch_step(const Call& call) {
   std::vector<std::string> results;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     const SessionPool::Found found = find(call.service, ids[i]);
-    results.push_back(batch_item(found.lease ? native_step(call.service, *found.lease, actions[i], step_ids[i])
-                                             : no_session(found.fate, ids[i])));
+    results.push_back(batch_item(found.lease
+                                     ? native_step(call.service, *found.lease, actions[i], step_ids[i])
+                                     : no_session(found.fate, ids[i])));
   }
   return json_response(200, JsonObject().raw("results", json_list(results)).end());
 }
@@ -475,12 +508,16 @@ HttpResponse list_environments(const Call& call) {
 HttpResponse list_tasks(const Call& call) {
   for (const auto& [key, value] : call.target.query) {
     if (key != "env" && key != "split" && key != "offset" && key != "limit") {
-      return native_error(400, "BAD_REQUEST", "unknown parameter '" + key.substr(0, 100) + "' (known: env, split, offset, limit)");
+      return native_error(
+          400, "BAD_REQUEST",
+          "unknown parameter '" + key.substr(0, 100) + "' (known: env, split, offset, limit)");
     }
   }
   const std::string name = call.target.parameter("env").value_or(call.environment.name);
   const HostedEnvironment* environment = call.service.find_environment(name);
-  if (environment == nullptr) return native_error(404, "NO_ENVIRONMENT", "this server has no environment '" + name.substr(0, 100) + "'; see /v1/envs");
+  if (environment == nullptr)
+    return native_error(404, "NO_ENVIRONMENT",
+                        "this server has no environment '" + name.substr(0, 100) + "'; see /v1/envs");
   const EnvFactory& factory = *environment->factory;
   const std::string split = call.target.parameter("split").value_or(factory.splits().front());
   const Result<std::size_t> count = factory.task_count(split);
@@ -493,7 +530,8 @@ HttpResponse list_tasks(const Call& call) {
   const std::optional<std::uint64_t> offset = number("offset", 0);
   const std::optional<std::uint64_t> limit = number("limit", 1000);
   if (!offset || !limit || *limit > most) {
-    return native_error(400, "BAD_REQUEST", "offset and limit are whole numbers; limit is at most " + std::to_string(most));
+    return native_error(400, "BAD_REQUEST",
+                        "offset and limit are whole numbers; limit is at most " + std::to_string(most));
   }
   const std::size_t begin = std::min<std::size_t>(*offset, *count);
   const std::size_t end = begin + std::min<std::size_t>(*limit, *count - begin);
@@ -538,14 +576,18 @@ HttpResponse show_limits(const Call& call) {
   put("keep_alive", limits.keep_alive_seconds, "seconds");
   put("ping", limits.ping_milliseconds / 1000, "seconds");
   put("write", limits.write_seconds, "seconds");
-  put("step_time", limits.step_milliseconds / 1000, "seconds; a request that takes longer is answered with an error");
+  put("step_time", limits.step_milliseconds / 1000,
+      "seconds; a request that takes longer is answered with an error");
   return json_response(200, out.end());
 }
 
-HttpResponse openapi(const Call& call) { return json_response(200, native_openapi(call.service.config().version)); }
+HttpResponse openapi(const Call& call) {
+  return json_response(200, native_openapi(call.service.config().version));
+}
 
 HttpResponse no_handshake(const Call&) {
-  return native_error(400, "NO_HANDSHAKE", "a WebSocket handshake is wanted here: 'Upgrade: websocket' and 'Connection: Upgrade'");
+  return native_error(400, "NO_HANDSHAKE",
+                      "a WebSocket handshake is wanted here: 'Upgrade: websocket' and 'Connection: Upgrade'");
 }
 
 const std::vector<Route>& routes() {
@@ -582,22 +624,27 @@ class NativeSocket final : public SocketHandler {
   NativeSocket(Service& service, std::string client) : service_(service), client_(std::move(client)) {}
 
   bool is_quick(std::string_view text) const override {
-    return service_.all_steps_are_quick() && text.size() < 4096 && text.find("/sessions/") != std::string_view::npos &&
+    return service_.all_steps_are_quick() && text.size() < 4096 &&
+           text.find("/sessions/") != std::string_view::npos &&
            text.find("/step\"") != std::string_view::npos;
   }
 
   SocketReply late(std::string_view text) const override {
     const Result<rapidjson::Document> message = parse_json_object(text, "message");
     const bool has_id = message && message->HasMember("id");
-    return {answer(has_id ? to_json((*message)["id"]) : "null", 504,
-                   native_error_body("LATE", "no answer in time (limit step_time), or a message before this one has none yet"))};
+    return {answer(
+        has_id ? to_json((*message)["id"]) : "null", 504,
+        native_error_body("LATE",
+                          "no answer in time (limit step_time), or a message before this one has none yet"))};
   }
 
   SocketReply on_message(std::string_view text) override {
     Result<rapidjson::Document> message = parse_json_object(text, "message");
-    if (!message) return {answer("null", 400, native_error_body("BAD_REQUEST", error_reason(message.error())))};
+    if (!message)
+      return {answer("null", 400, native_error_body("BAD_REQUEST", error_reason(message.error())))};
     std::string id = "null";
-    if (const auto member = message->FindMember("id"); member != message->MemberEnd()) id = to_json(member->value);
+    if (const auto member = message->FindMember("id"); member != message->MemberEnd())
+      id = to_json(member->value);
     Body body(*message, {"id", "method", "path", "body"});
     const std::optional<std::string> path = body.text("path");
     const std::string method = body.text("method").value_or("POST");
@@ -616,7 +663,11 @@ class NativeSocket final : public SocketHandler {
 
  private:
   static std::string answer(const std::string& id, int status, const std::string& body) {
-    return JsonObject().raw("id", id).raw("status", std::to_string(status)).raw("body", body.empty() ? "null" : body).end();
+    return JsonObject()
+        .raw("id", id)
+        .raw("status", std::to_string(status))
+        .raw("body", body.empty() ? "null" : body)
+        .end();
   }
 
   Service& service_;

@@ -1,4 +1,5 @@
-// Advantages over /v1, under any estimator and matcher: of a group's recorded steps, and of steps that a client sends.
+// Advantages over /v1, under any estimator and matcher: of a group's recorded steps, and of steps that a
+// client sends.
 #include <rapidjson/document.h>
 
 #include <algorithm>
@@ -34,7 +35,9 @@ Result<std::vector<Played>> played_episodes(GroupSet& set, const Clock& clock) {
   const std::lock_guard lock(set.mutex);
   for (const auto& member : set.members) {
     const Lease look(member, clock, Lease::Use::kLook);
-    if (!look) return Error{ErrorCode::kUnavailable, "another request is playing a member of the group", member->id, "ask again later"};
+    if (!look)
+      return Error{ErrorCode::kUnavailable, "another request is playing a member of the group", member->id,
+                   "ask again later"};
     if (member->record) out.push_back({*member->record, member->id, member->episode_id});
   }
   std::stable_sort(out.begin(), out.end(), [](const Played& a, const Played& b) {
@@ -93,10 +96,12 @@ HttpResponse group_advantages(const Call& call) {
   }
   const std::shared_ptr<GroupSet> set = call.service.groups().find(call.captured[0]);
   if (!set) return native_error(404, "NO_GROUP", "there is no group " + call.captured[0].substr(0, 100));
-  const Result<RoutedSettings> routed = route_settings(settings, nullptr, request.matcher, {request.estimator});
+  const Result<RoutedSettings> routed =
+      route_settings(settings, nullptr, request.matcher, {request.estimator});
   if (!routed) return native_error(routed.error());
   request.matcher_settings = routed->matcher;
-  if (const auto own = routed->estimators.find(request.estimator); own != routed->estimators.end()) request.settings = own->second;
+  if (const auto own = routed->estimators.find(request.estimator); own != routed->estimators.end())
+    request.settings = own->second;
 
   const Result<std::vector<Played>> played = played_episodes(*set, call.service.pool().clock());
   if (!played) return native_error(played.error());
@@ -106,7 +111,8 @@ HttpResponse group_advantages(const Call& call) {
   if (!credited) return native_error(credited.error());
   std::optional<graph::Diagnostics> measured;
   if (measure) {
-    Result<graph::Diagnostics> found = diagnose_recording(recording, request.matcher, request.matcher_settings);
+    Result<graph::Diagnostics> found =
+        diagnose_recording(recording, request.matcher, request.matcher_settings);
     if (!found) return native_error(found.error());
     measured = *std::move(found);
   }
@@ -128,13 +134,14 @@ HttpResponse group_advantages(const Call& call) {
       rows.push_back(out.end());
     }
   }
-  return json_response(200, JsonObject()
-                                .text("group_set_id", set->id)
-                                .text("estimator", request.estimator)
-                                .text("matcher", request.matcher)
-                                .raw("advantages", json_list(rows))
-                                .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes, measured))
-                                .end());
+  return json_response(
+      200, JsonObject()
+               .text("group_set_id", set->id)
+               .text("estimator", request.estimator)
+               .text("matcher", request.matcher)
+               .raw("advantages", json_list(rows))
+               .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes, measured))
+               .end());
 }
 
 // What a client asks of POST /v1/advantages, in whichever of the three forms.
@@ -173,9 +180,12 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
   }
   const std::string_view text = trim(call.request.body);
   Result<rapidjson::Document> whole = parse_json(text, "request body");
-  const bool is_one_record = whole && whole->IsObject() && whole->HasMember("task") && whole->HasMember("episode");
+  const bool is_one_record =
+      whole && whole->IsObject() && whole->HasMember("task") && whole->HasMember("episode");
   if (!whole || is_one_record) {  // lines; a malformed one is named by the reader below
-    if (!text.starts_with('{')) return native_error(400, "BAD_REQUEST", whole ? "the body must hold records" : error_reason(whole.error()));
+    if (!text.starts_with('{'))
+      return native_error(400, "BAD_REQUEST",
+                          whole ? "the body must hold records" : error_reason(whole.error()));
     wish.lines = text;
     wish.answers_lines = true;
     return std::nullopt;
@@ -193,7 +203,8 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
     wish.diagnostics = measure->IsBool() && measure->GetBool();
   }
   const rapidjson::Value* records = body.member(body.member("steps") != nullptr ? "steps" : "records");
-  if (body.ok() && (records == nullptr || !records->IsArray())) body.refuse("'records' (or 'steps') must be a list");
+  if (body.ok() && (records == nullptr || !records->IsArray()))
+    body.refuse("'records' (or 'steps') must be a list");
   if (const rapidjson::Value* options = body.member("options")) {
     if (!options->IsObject()) body.refuse("'options' must be an object");
     for (auto option = options->MemberBegin(); body.ok() && option != options->MemberEnd(); ++option) {
@@ -214,7 +225,8 @@ HttpResponse advantages(const Call& call) {
                                   .matcher = wish.matcher,
                                   .settings = wish.settings,
                                   .diagnostics = wish.diagnostics};
-  if (const Result<graph::EstimatorInfo> known = check_request(request); !known) return native_error(known.error());
+  if (const Result<graph::EstimatorInfo> known = check_request(request); !known)
+    return native_error(known.error());
   std::istringstream in(wish.lines);
   std::ostringstream out, err;
   Io io{in, out, err};
@@ -234,7 +246,8 @@ HttpResponse advantages(const Call& call) {
                                 .text("estimator", wish.estimator)
                                 .text("matcher", wish.matcher)
                                 .raw("advantages", rows + "]")
-                                .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes, credited->diagnostics))
+                                .raw("diagnostics", diagnostics(credited->credit.summary, credited->notes,
+                                                                credited->diagnostics))
                                 .end());
 }
 

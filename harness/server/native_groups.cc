@@ -40,7 +40,8 @@ class Columns {
   }
   // A member that could not be played.
   void add_error(const std::string& message) {
-    for (std::string* column : {&observations_, &actions_, &keys_, &rewards_, &terminated_, &truncated_, &valid_, &counts_}) {
+    for (std::string* column :
+         {&observations_, &actions_, &keys_, &rewards_, &terminated_, &truncated_, &valid_, &counts_}) {
       append(*column, "null");
     }
     append(dones_, "true");
@@ -83,7 +84,8 @@ class Columns {
     if (!column.empty()) column += ',';
     column += value;
   }
-  std::string observations_, actions_, keys_, rewards_, dones_, terminated_, truncated_, valid_, counts_, errors_;
+  std::string observations_, actions_, keys_, rewards_, dones_, terminated_, truncated_, valid_, counts_,
+      errors_;
   bool failed_ = false;
 };
 
@@ -105,7 +107,8 @@ Status start_member(Service& service, const GroupSet& set, std::size_t g, const 
   if (!first) return first.error();
   const Hash128 hash = session->episode.environment().true_state_hash();
   if (start && *start != hash) {
-    return Error{ErrorCode::kUnsupported, "the members of a group start in different states", wish.tasks[g], ""};
+    return Error{ErrorCode::kUnsupported, "the members of a group start in different states", wish.tasks[g],
+                 ""};
   }
   start = hash;
   columns.add(*session, *first);
@@ -125,7 +128,8 @@ Result<std::shared_ptr<GroupSet>> make_groups(const Call& call, const GroupWish&
   for (std::size_t g = 0; g < wish.tasks.size(); ++g) {
     std::optional<Hash128> start;
     for (std::size_t m = 0; m < wish.group_size; ++m) {
-      Result<std::shared_ptr<Session>> opened = service.pool().open({*wish.environment, call.request.client, wish.max_steps});
+      Result<std::shared_ptr<Session>> opened =
+          service.pool().open({*wish.environment, call.request.client, wish.max_steps});
       if (!opened) return undo(opened.error());
       set->members.push_back(*opened);
       const Status started = start_member(service, *set, g, wish, *opened, start, columns);
@@ -153,24 +157,27 @@ HttpResponse create_groups(const Call& call) {
   }
   if (body.ok() && tasks && tasks->empty()) body.refuse("'tasks' is empty");
   if (!body.ok()) return body.refusal();
-  if (call.service.draining()) return native_error(503, "STOPPING", "the server is stopping and takes no new sessions");
+  if (call.service.draining())
+    return native_error(503, "STOPPING", "the server is stopping and takes no new sessions");
   if (wish.environment == nullptr) {
-    return native_error(404, "NO_ENVIRONMENT", "this server has no environment '" + name.substr(0, 100) + "'; see /v1/envs");
+    return native_error(404, "NO_ENVIRONMENT",
+                        "this server has no environment '" + name.substr(0, 100) + "'; see /v1/envs");
   }
   wish.max_steps = max_steps ? static_cast<std::size_t>(*max_steps) : wish.environment->max_steps;
   const EnvFactory& factory = *wish.environment->factory;
   if (tasks) {
     wish.tasks = *tasks;
   } else {
-    Result<std::vector<std::string>> drawn =
-        draw_tasks(factory, split.value_or(factory.splits().front()), static_cast<std::size_t>(*count), wish.seed);
+    Result<std::vector<std::string>> drawn = draw_tasks(factory, split.value_or(factory.splits().front()),
+                                                        static_cast<std::size_t>(*count), wish.seed);
     if (!drawn) return native_error(drawn.error());
     wish.tasks = std::move(*drawn);
   }
   if (wish.tasks.size() * wish.group_size > limits.batch_sessions) {
-    return native_error(400, "BAD_REQUEST", std::to_string(wish.tasks.size()) + " x " + std::to_string(wish.group_size) +
-                                                " sessions are more than one request may make (limit batch_sessions = " +
-                                                std::to_string(limits.batch_sessions) + ")");
+    return native_error(400, "BAD_REQUEST",
+                        std::to_string(wish.tasks.size()) + " x " + std::to_string(wish.group_size) +
+                            " sessions are more than one request may make (limit batch_sessions = " +
+                            std::to_string(limits.batch_sessions) + ")");
   }
   Columns columns;
   const Result<std::shared_ptr<GroupSet>> made = make_groups(call, wish, columns);
@@ -187,7 +194,10 @@ HttpResponse create_groups(const Call& call) {
     groups.push_back(JsonObject().text("task", set.tasks[g]).raw("sessions", json_array(ids)).end());
   }
   JsonObject out;
-  out.text("group_set_id", set.id).text("env", name).count("seed", wish.seed).raw("groups", json_list(groups));
+  out.text("group_set_id", set.id)
+      .text("env", name)
+      .count("seed", wish.seed)
+      .raw("groups", json_list(groups));
   columns.put(out);
   return json_response(201, out.end());
 }
@@ -225,11 +235,14 @@ Columns step_members(Service& service, const std::vector<std::shared_ptr<Session
 }
 
 // A large group is stepped from both ends of the list at once: members share nothing.
-Columns step_all(Service& service, const std::vector<std::shared_ptr<Session>>& members, const std::vector<std::string>& actions) {
+Columns step_all(Service& service, const std::vector<std::shared_ptr<Session>>& members,
+                 const std::vector<std::string>& actions) {
   constexpr std::size_t kWorthAThread = 64;
   const std::size_t count = members.size();
-  if (count < kWorthAThread || std::thread::hardware_concurrency() < 2) return step_members(service, members, actions, 0, count);
-  std::future<Columns> second = std::async(std::launch::async, [&] { return step_members(service, members, actions, count / 2, count); });
+  if (count < kWorthAThread || std::thread::hardware_concurrency() < 2)
+    return step_members(service, members, actions, 0, count);
+  std::future<Columns> second = std::async(
+      std::launch::async, [&] { return step_members(service, members, actions, count / 2, count); });
   Columns columns = step_members(service, members, actions, 0, count / 2);
   columns.merge(second.get());
   return columns;
@@ -249,16 +262,20 @@ HttpResponse step_group(const Call& call) {
   const std::shared_ptr<GroupSet> set = call.service.groups().find(call.captured[0]);
   if (!set) return no_group(call.captured[0]);
   const std::unique_lock<std::timed_mutex> playing(set->playing, kPatience);
-  if (!playing) return native_error(409, "GROUP_BUSY", "another request is playing group " + set->id + "; ask again later");
+  if (!playing)
+    return native_error(409, "GROUP_BUSY",
+                        "another request is playing group " + set->id + "; ask again later");
   const std::vector<std::shared_ptr<Session>> members = members_of(*set);
   if (actions->size() != members.size()) {
-    return native_error(400, "BAD_REQUEST", "'actions' has " + std::to_string(actions->size()) + " entries for " +
-                                                std::to_string(members.size()) + " members");
+    return native_error(400, "BAD_REQUEST",
+                        "'actions' has " + std::to_string(actions->size()) + " entries for " +
+                            std::to_string(members.size()) + " members");
   }
   if (step_id != 0 && step_id == set->step_id) return json_response(200, set->step_reply);
   if (step_id != 0 && step_id != set->step_id + 1) {
-    return native_error(409, "STEP_ID_CONFLICT", "step_id " + std::to_string(step_id) + " does not follow the last one: expected " +
-                                                     std::to_string(set->step_id + 1));
+    return native_error(409, "STEP_ID_CONFLICT",
+                        "step_id " + std::to_string(step_id) + " does not follow the last one: expected " +
+                            std::to_string(set->step_id + 1));
   }
   Columns columns = step_all(call.service, members, *actions);
   JsonObject out;

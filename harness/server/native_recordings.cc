@@ -1,4 +1,5 @@
-// /v1/recordings: what --record writes, read again. The file is the server's own; a request only says "current".
+// /v1/recordings: what --record writes, read again. The file is the server's own; a request only says
+// "current".
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,8 +20,8 @@ constexpr std::string_view kOnly = "current";
 Result<Recording> read_named(const Call& call) {
   const std::string& file = call.service.config().recording;
   if (file.empty() || call.captured.at(0) != kOnly) {
-    return Error{ErrorCode::kNotFound, "there is no recording '" + call.captured.at(0).substr(0, 100) + "'", "",
-                 file.empty() ? "this server was started without --record" : "see /v1/recordings"};
+    return Error{ErrorCode::kNotFound, "there is no recording '" + call.captured.at(0).substr(0, 100) + "'",
+                 "", file.empty() ? "this server was started without --record" : "see /v1/recordings"};
   }
   if (Status flushed = call.service.config().recorder->flush(); !flushed) return flushed.error();
   return read_recording(file);
@@ -40,7 +41,9 @@ std::optional<std::uint64_t> whole(const Call& call, const char* name, std::uint
 std::optional<HttpResponse> unknown_parameter(const Call& call, const std::vector<std::string>& known) {
   for (const auto& [key, value] : call.target.query) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      return native_error(400, "BAD_REQUEST", "unknown parameter '" + key.substr(0, 100) + "' (known: " + join(known, ", ") + ")");
+      return native_error(
+          400, "BAD_REQUEST",
+          "unknown parameter '" + key.substr(0, 100) + "' (known: " + join(known, ", ") + ")");
     }
   }
   return std::nullopt;
@@ -48,7 +51,8 @@ std::optional<HttpResponse> unknown_parameter(const Call& call, const std::vecto
 
 HttpResponse list_recordings(const Call& call) {
   std::vector<std::string> out;
-  if (!call.service.config().recording.empty()) out.push_back(JsonObject().text("recording_id", kOnly).boolean("open", true).end());
+  if (!call.service.config().recording.empty())
+    out.push_back(JsonObject().text("recording_id", kOnly).boolean("open", true).end());
   return json_response(200, JsonObject().raw("recordings", json_list(out)).end());
 }
 
@@ -73,7 +77,8 @@ HttpResponse list_episodes(const Call& call) {
   const std::optional<std::uint64_t> offset = whole(call, "offset", 0);
   const std::optional<std::uint64_t> limit = whole(call, "limit", 1000);
   if (!offset || !limit || *limit > most) {
-    return native_error(400, "BAD_REQUEST", "offset and limit are whole numbers; limit is at most " + std::to_string(most));
+    return native_error(400, "BAD_REQUEST",
+                        "offset and limit are whole numbers; limit is at most " + std::to_string(most));
   }
   const Result<Recording> recording = read_named(call);
   if (!recording) return no_recording(recording.error());
@@ -96,14 +101,21 @@ HttpResponse list_episodes(const Call& call) {
                       .number("return", episode.total_reward())
                       .end());
   }
-  return json_response(200, JsonObject().text("recording_id", kOnly).count("offset", begin).count("total", total).raw("episodes", json_list(out)).end());
+  return json_response(200, JsonObject()
+                                .text("recording_id", kOnly)
+                                .count("offset", begin)
+                                .count("total", total)
+                                .raw("episodes", json_list(out))
+                                .end());
 }
 
 // The rows of `lodestep export`, byte for byte; with `group` those of one group.
 HttpResponse export_rows(const Call& call) {
   if (auto refused = unknown_parameter(call, {"format", "group"})) return *refused;
   const std::string format = call.target.parameter("format").value_or("jsonl");
-  if (format != "jsonl" && format != "csv") return native_error(400, "BAD_REQUEST", "unknown format '" + format.substr(0, 100) + "' (known: jsonl, csv)");
+  if (format != "jsonl" && format != "csv")
+    return native_error(400, "BAD_REQUEST",
+                        "unknown format '" + format.substr(0, 100) + "' (known: jsonl, csv)");
   const bool one_group = call.target.parameter("group").has_value();
   const std::optional<std::uint64_t> group = whole(call, "group", 0);
   if (!group) return native_error(400, "BAD_REQUEST", "'group' is a whole number");
@@ -115,7 +127,8 @@ HttpResponse export_rows(const Call& call) {
   }
   Result<std::string> rows = export_steps(*recording, format == "csv", std::string(kOnly));
   if (!rows) return native_error(rows.error());
-  HttpResponse response{200, std::move(*rows), format == "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson"};
+  HttpResponse response{200, std::move(*rows),
+                        format == "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson"};
   response.headers.emplace_back("Content-Disposition", "attachment; filename=\"steps." + format + "\"");
   return response;
 }

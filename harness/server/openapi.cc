@@ -21,7 +21,8 @@ constexpr std::string_view kTaskFields =
     R"("seed":{"type":"integer","minimum":0},"split":{"type":"string"},"index":{"type":"integer","minimum":0},"task_id":{"type":"string"})";
 
 std::string object_schema(const std::string& properties, std::string_view required = "[]") {
-  return R"({"type":"object","additionalProperties":false,"properties":{)" + properties + R"(},"required":)" + std::string(required) + "}";
+  return R"({"type":"object","additionalProperties":false,"properties":{)" + properties + R"(},"required":)" +
+         std::string(required) + "}";
 }
 
 std::vector<std::string> parameters_of(std::string_view path) {
@@ -39,7 +40,12 @@ std::vector<std::string> parameters_of(std::string_view path) {
 }
 
 std::string query_parameter(std::string_view name, std::string_view type) {
-  return JsonObject().text("name", name).text("in", "query").boolean("required", false).raw("schema", JsonObject().text("type", type).end()).end();
+  return JsonObject()
+      .text("name", name)
+      .text("in", "query")
+      .boolean("required", false)
+      .raw("schema", JsonObject().text("type", type).end())
+      .end();
 }
 
 std::string operation_json(const Operation& operation, std::vector<std::string> parameters) {
@@ -49,10 +55,13 @@ std::string operation_json(const Operation& operation, std::vector<std::string> 
   out.text("operationId", id).text("summary", operation.summary);
   if (!parameters.empty()) out.raw("parameters", json_list(parameters));
   if (!operation.request.empty()) {
-    out.raw("requestBody", R"({"required":false,"content":{"application/json":{"schema":)" + std::string(operation.request) + "}}}");
+    out.raw("requestBody", R"({"required":false,"content":{"application/json":{"schema":)" +
+                               std::string(operation.request) + "}}}");
   }
-  const std::string body = R"({"description":"done","content":{"application/json":{"schema":{"type":"object"}}}})";
-  const std::string refused = R"({"description":"refused","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Error"}}}})";
+  const std::string body =
+      R"({"description":"done","content":{"application/json":{"schema":{"type":"object"}}}})";
+  const std::string refused =
+      R"({"description":"refused","content":{"application/json":{"schema":{"$ref":"#/components/schemas/Error"}}}})";
   out.raw("responses", JsonObject().raw(operation.status, body).raw("default", refused).end());
   return out.end();
 }
@@ -70,7 +79,8 @@ std::string paths_json(const std::vector<Operation>& operations) {
                       query_parameter("offset", "integer"), query_parameter("limit", "integer")};
       }
       if (path == "/v1/groups/{id}/advantages") {
-        for (const char* name : {"estimator", "matcher", "preset"}) parameters.push_back(query_parameter(name, "string"));
+        for (const char* name : {"estimator", "matcher", "preset"})
+          parameters.push_back(query_parameter(name, "string"));
       }
       methods.raw(ascii_lower(operations[i].method), operation_json(operations[i], parameters));
     }
@@ -84,23 +94,37 @@ std::string paths_json(const std::vector<Operation>& operations) {
 
 std::string native_openapi(const std::string& version) {
   const std::string fields(kTaskFields);
-  const std::string create = object_schema(R"("env":{"type":"string"},"max_steps":{"type":"integer","minimum":0},"group":{"type":"string"},)" + fields);
+  const std::string create = object_schema(
+      R"("env":{"type":"string"},"max_steps":{"type":"integer","minimum":0},"group":{"type":"string"},)" +
+      fields);
   const std::string reset = object_schema(R"("episode_id":{"type":"string"},)" + fields);
-  const std::string step = object_schema(R"("action":{"type":"string"},"step_id":{"type":"integer","minimum":1})", R"(["action"])");
+  const std::string step = object_schema(
+      R"("action":{"type":"string"},"step_id":{"type":"integer","minimum":1})", R"(["action"])");
   const std::string texts = R"({"type":"array","items":{"type":"string"}})";
-  const std::string batch_reset = object_schema(R"("sessions":)" + texts + R"(,"seeds":{"type":"array"},"indexes":{"type":"array"},"task_ids":)" + texts + R"(,"groups":{"type":"array"},)" + fields, R"(["sessions"])");
-  const std::string batch_step = object_schema(R"("sessions":)" + texts + R"(,"actions":)" + texts + R"(,"step_ids":{"type":"array"})", R"(["sessions","actions"])");
-  const std::string groups = object_schema(R"("env":{"type":"string"},"tasks":)" + texts + R"(,"split":{"type":"string"},"count":{"type":"integer","minimum":1},"seed":{"type":"integer","minimum":0},"group_size":{"type":"integer","minimum":1},"max_steps":{"type":"integer","minimum":0})");
-  const std::string group_step = object_schema(R"("actions":)" + texts + R"(,"step_id":{"type":"integer","minimum":1})", R"(["actions"])");
+  const std::string batch_reset = object_schema(
+      R"("sessions":)" + texts + R"(,"seeds":{"type":"array"},"indexes":{"type":"array"},"task_ids":)" +
+          texts + R"(,"groups":{"type":"array"},)" + fields,
+      R"(["sessions"])");
+  const std::string batch_step =
+      object_schema(R"("sessions":)" + texts + R"(,"actions":)" + texts + R"(,"step_ids":{"type":"array"})",
+                    R"(["sessions","actions"])");
+  const std::string groups = object_schema(
+      R"("env":{"type":"string"},"tasks":)" + texts +
+      R"(,"split":{"type":"string"},"count":{"type":"integer","minimum":1},"seed":{"type":"integer","minimum":0},"group_size":{"type":"integer","minimum":1},"max_steps":{"type":"integer","minimum":0})");
+  const std::string group_step = object_schema(
+      R"("actions":)" + texts + R"(,"step_id":{"type":"integer","minimum":1})", R"(["actions"])");
   const std::string snapshot = object_schema(R"("snapshot":{"type":"string"})", R"(["snapshot"])");
   const std::string fork = object_schema(R"("count":{"type":"integer","minimum":1})");
-  const std::string credit = object_schema(R"("records":{"type":"array"},"estimator":{"type":"string"},"matcher":{"type":"string"},"preset":{"type":"string"},"options":{"type":"object"},"diagnostics":{"type":"boolean"})", R"(["records"])");
+  const std::string credit = object_schema(
+      R"("records":{"type":"array"},"estimator":{"type":"string"},"matcher":{"type":"string"},"preset":{"type":"string"},"options":{"type":"object"},"diagnostics":{"type":"boolean"})",
+      R"(["records"])");
   const std::vector<Operation> operations{
       {"POST", "/v1/sessions", "Open a session", create, "201"},
       {"GET", "/v1/sessions/{id}", "Look at a session without renewing its lease", "", "200"},
       {"DELETE", "/v1/sessions/{id}", "Close a session; closing twice is no mistake", "", "200"},
       {"POST", "/v1/sessions/{id}/reset", "Start an episode", reset, "200"},
-      {"POST", "/v1/sessions/{id}/step", "Play one action; a repeated step_id gets the stored reply", step, "200"},
+      {"POST", "/v1/sessions/{id}/step", "Play one action; a repeated step_id gets the stored reply", step,
+       "200"},
       {"POST", "/v1/sessions/{id}/snapshot", "The running episode as text", "", "200"},
       {"POST", "/v1/sessions/{id}/restore", "Put the session where a snapshot stood", snapshot, "200"},
       {"POST", "/v1/sessions/{id}/fork", "New sessions that stand where this one stands", fork, "201"},
@@ -127,15 +151,19 @@ std::string native_openapi(const std::string& version) {
       .text("openapi", "3.1.0")
       .raw("info", JsonObject().text("title", "Lodestep native API").text("version", version).end())
       .raw("paths", paths_json(operations))
-      .raw("components", R"({"schemas":{"Error":{"type":"object","required":["error"],"properties":{"error":{"type":"object",)"
-                         R"("required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}}}}},)"
-                         R"("securitySchemes":{"token":{"type":"http","scheme":"bearer"}}})")
+      .raw(
+          "components",
+          R"({"schemas":{"Error":{"type":"object","required":["error"],"properties":{"error":{"type":"object",)"
+          R"("required":["code","message"],"properties":{"code":{"type":"string"},"message":{"type":"string"}}}}}},)"
+          R"("securitySchemes":{"token":{"type":"http","scheme":"bearer"}}})")
       .end();
 }
 
 std::string openenv_openapi(const std::string& version, const std::string& environment) {
-  const std::string reset = R"({"type":"object","properties":{"seed":{"type":"integer","minimum":0},"episode_id":{"type":"string"}},"additionalProperties":true})";
-  const std::string step = R"({"type":"object","properties":{"action":{"type":"object"},"timeout_s":{"type":"number"},"request_id":{"type":"string"}},"required":["action"],"additionalProperties":true})";
+  const std::string reset =
+      R"({"type":"object","properties":{"seed":{"type":"integer","minimum":0},"episode_id":{"type":"string"}},"additionalProperties":true})";
+  const std::string step =
+      R"({"type":"object","properties":{"action":{"type":"object"},"timeout_s":{"type":"number"},"request_id":{"type":"string"}},"required":["action"],"additionalProperties":true})";
   const std::vector<Operation> operations{
       {"GET", "/health", "Health check", "", "200"},
       {"GET", "/metadata", "What this environment is", "", "200"},
@@ -148,7 +176,10 @@ std::string openenv_openapi(const std::string& version, const std::string& envir
   };
   return JsonObject()
       .text("openapi", "3.1.0")
-      .raw("info", JsonObject().text("title", "Lodestep: " + environment + " (OpenEnv)").text("version", version).end())
+      .raw("info", JsonObject()
+                       .text("title", "Lodestep: " + environment + " (OpenEnv)")
+                       .text("version", version)
+                       .end())
       .raw("paths", paths_json(operations))
       .raw("components", R"({"schemas":{"Error":{"type":"object"}}})")
       .end();

@@ -21,7 +21,7 @@ namespace {
 
 using Problems = std::vector<FieldProblem>;
 
-constexpr std::size_t kHttpNameLimit = 255;        // code points of episode_id and request_id over HTTP
+constexpr std::size_t kHttpNameLimit = 255;         // code points of episode_id and request_id over HTTP
 constexpr std::size_t kSocketNameLimit = 64 << 10;  // bytes of episode_id over a WebSocket
 
 HttpResponse openenv_error(int status, std::string_view, std::string_view message) {
@@ -37,8 +37,8 @@ std::string reason(const Error& error) {
 }
 
 std::size_t code_points(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(
+      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 std::string title(const std::string& name) {
@@ -71,7 +71,8 @@ Problems read_action(const rapidjson::Value& value, Action& action) {
     const std::string_view key(name.GetString(), name.GetStringLength());
     if (key == "metadata") {
       if (!member.IsObject()) {
-        problems.push_back({"dict_type", "metadata", "Input should be a valid dictionary", shown_input(member)});
+        problems.push_back(
+            {"dict_type", "metadata", "Input should be a valid dictionary", shown_input(member)});
       }
     } else if (action.kind == Action::Kind::kCommand && key == "command") {
       has_command = true;
@@ -87,13 +88,15 @@ Problems read_action(const rapidjson::Value& value, Action& action) {
     } else if (is_call && key == "arguments" && member.IsObject()) {
       action.arguments = &member;
     } else {
-      problems.push_back({"extra_forbidden", std::string(key.substr(0, 100)), "Extra inputs are not permitted", shown_input(member)});
+      problems.push_back({"extra_forbidden", std::string(key.substr(0, 100)),
+                          "Extra inputs are not permitted", shown_input(member)});
     }
   }
   if (action.kind == Action::Kind::kCommand && !has_command) {
     problems.push_back({"missing", "command", "Field required", shown_input(value)});
   }
-  if (is_call && !has_tool) problems.push_back({"missing", "tool_name", "Field required", shown_input(value)});
+  if (is_call && !has_tool)
+    problems.push_back({"missing", "tool_name", "Field required", shown_input(value)});
   return problems;
 }
 
@@ -152,7 +155,8 @@ std::string state_json(const Session& session) {
   return out.end();
 }
 
-// What a reset says of the task. Trainers pass whole data rows: a task_id that is no text is one of their own columns.
+// What a reset says of the task. Trainers pass whole data rows: a task_id that is no text is one of their own
+// columns.
 Problems read_row(const rapidjson::Value& row, TaskChoice& choice) {
   Problems problems = read_choice(row, choice);
   std::erase_if(problems, [](const FieldProblem& problem) { return problem.field == "task_id"; });
@@ -173,13 +177,15 @@ std::optional<HttpResponse> read_body(const HttpRequest& request, bool required,
   body.Swap(*parsed);
   if (body.IsNull() && !required) body.SetObject();
   if (!body.IsObject()) {
-    return unprocessable({{"model_attributes_type", "", "Input should be a valid dictionary", shown_input(body)}}, {"body"});
+    return unprocessable(
+        {{"model_attributes_type", "", "Input should be a valid dictionary", shown_input(body)}}, {"body"});
   }
   return std::nullopt;
 }
 
 // A text member of bounded length; absent and null are fine.
-void check_name(const rapidjson::Value& object, const char* name, std::size_t limit, std::optional<std::string>& target, Problems& problems) {
+void check_name(const rapidjson::Value& object, const char* name, std::size_t limit,
+                std::optional<std::string>& target, Problems& problems) {
   const auto found = object.FindMember(name);
   if (found == object.MemberEnd() || found->value.IsNull()) return;
   if (!found->value.IsString()) {
@@ -188,7 +194,8 @@ void check_name(const rapidjson::Value& object, const char* name, std::size_t li
   }
   target.emplace(found->value.GetString(), found->value.GetStringLength());
   if (code_points(*target) > limit) {
-    problems.push_back({"string_too_long", name, "String should have at most " + std::to_string(limit) + " characters",
+    problems.push_back({"string_too_long", name,
+                        "String should have at most " + std::to_string(limit) + " characters",
                         shown_input(found->value)});
   }
 }
@@ -212,12 +219,15 @@ HttpResponse step(const Call& call) {
   if (auto refused = read_body(call.request, true, body)) return *refused;
   Problems problems;
   const auto value = body.FindMember("action");
-  if (value == body.MemberEnd()) problems.push_back({"missing", "action", "Field required", shown_input(body)});
+  if (value == body.MemberEnd())
+    problems.push_back({"missing", "action", "Field required", shown_input(body)});
   if (const auto limit = body.FindMember("timeout_s"); limit != body.MemberEnd() && !limit->value.IsNull()) {
     if (!limit->value.IsNumber()) {
-      problems.push_back({"float_type", "timeout_s", "Input should be a valid number", shown_input(limit->value)});
+      problems.push_back(
+          {"float_type", "timeout_s", "Input should be a valid number", shown_input(limit->value)});
     } else if (!(limit->value.GetDouble() > 0)) {
-      problems.push_back({"greater_than", "timeout_s", "Input should be greater than 0", shown_input(limit->value)});
+      problems.push_back(
+          {"greater_than", "timeout_s", "Input should be greater than 0", shown_input(limit->value)});
     } else if (call.request.answer_within) {
       call.request.answer_within(limit->value.GetDouble());
     }
@@ -230,14 +240,17 @@ HttpResponse step(const Call& call) {
   if (!problems.empty()) return unprocessable(problems, {"body", "action"});
   // As in the reference server, each HTTP request has an environment of its own: here a fixed first episode.
   Session session(random_id(), call.environment, call.environment.max_steps, call.request.client);
-  const Result<StepResult> first = call.service.reset(session, {.seed = 0, .split = {}, .index = {}, .task_id = {}});
+  const Result<StepResult> first =
+      call.service.reset(session, {.seed = 0, .split = {}, .index = {}, .task_id = {}});
   if (!first) return openenv_error(503, "", reason(first.error()));
   const Result<std::string> result = play_action(call.service, session, action);
   if (!result) return openenv_error(503, "", reason(result.error()));
   return json_response(200, *result);
 }
 
-HttpResponse state(const Call&) { return json_response(200, JsonObject().null("episode_id").count("step_count", 0).end()); }
+HttpResponse state(const Call&) {
+  return json_response(200, JsonObject().null("episode_id").count("step_count", 0).end());
+}
 
 HttpResponse health(const Call&) { return json_response(200, R"({"status":"healthy"})"); }
 
@@ -281,21 +294,27 @@ HttpResponse openapi(const Call& call) {
 }
 
 HttpResponse mcp(const Call& call) {
-  return json_response(200, answer_rpc_text(call.request.body, {call.service, call.environment, call.request.client, ""}));
+  return json_response(
+      200, answer_rpc_text(call.request.body, {call.service, call.environment, call.request.client, ""}));
 }
 
 // A socket's route without a handshake.
 HttpResponse no_handshake(const Call&) {
-  return openenv_error(400, "", "a WebSocket handshake is wanted here: 'Upgrade: websocket' and 'Connection: Upgrade'");
+  return openenv_error(
+      400, "", "a WebSocket handshake is wanted here: 'Upgrade: websocket' and 'Connection: Upgrade'");
 }
 
 // ---- web routes: one session per mount, for a person who tries the environment out ----
 
 std::string web_id(const Call& call) { return "web/" + call.environment.name; }
 
-HttpResponse web_busy() { return openenv_error(409, "", "another request is playing the web session; try again"); }
+HttpResponse web_busy() {
+  return openenv_error(409, "", "another request is playing the web session; try again");
+}
 
-HttpResponse web_unstarted() { return openenv_error(409, "", "no episode is running: POST /web/reset first"); }
+HttpResponse web_unstarted() {
+  return openenv_error(409, "", "no episode is running: POST /web/reset first");
+}
 
 HttpResponse web_reset(const Call& call) {
   rapidjson::Document body;
@@ -309,10 +328,12 @@ HttpResponse web_reset(const Call& call) {
   SessionPool::Found found = pool.find(web_id(call));
   if (found.fate == SessionPool::Fate::kBusy) return web_busy();
   if (!found.lease) {
-    if (call.service.draining()) return openenv_error(503, "", "the server is stopping and takes no new sessions");
+    if (call.service.draining())
+      return openenv_error(503, "", "the server is stopping and takes no new sessions");
     const Result<std::shared_ptr<Session>> opened =
         pool.open({call.environment, call.request.client, call.environment.max_steps, web_id(call)});
-    if (!opened && opened.error().code == ErrorCode::kUnavailable) return openenv_error(503, "", reason(opened.error()));
+    if (!opened && opened.error().code == ErrorCode::kUnavailable)
+      return openenv_error(503, "", reason(opened.error()));
     found = pool.find(web_id(call));
     if (!found.lease) return web_busy();
   }
@@ -360,7 +381,8 @@ HttpResponse unknown_environment() { return openenv_error(404, "", "Unknown envi
 
 std::string_view split_type(std::string_view split) {
   if (split.starts_with("train")) return "train";
-  if (split.starts_with("valid") || split.starts_with("dev") || split.starts_with("eval")) return "validation";
+  if (split.starts_with("valid") || split.starts_with("dev") || split.starts_with("eval"))
+    return "validation";
   return "test";
 }
 
@@ -394,7 +416,8 @@ std::optional<HttpResponse> read_query(const Call& call, TaskQuery& query) {
     return unprocessable({{"missing", "split", "Field required", shown_input(query.body)}}, {"body"});
   }
   if (!split->value.IsString()) {
-    return unprocessable({{"string_type", "split", "Input should be a valid string", shown_input(split->value)}}, {"body"});
+    return unprocessable(
+        {{"string_type", "split", "Input should be a valid string", shown_input(split->value)}}, {"body"});
   }
   query.split.assign(split->value.GetString(), split->value.GetStringLength());
   const Result<std::size_t> count = query.environment->factory->task_count(query.split);
@@ -422,8 +445,9 @@ HttpResponse num_tasks(const Call& call) {
 }
 
 HttpResponse too_many(const Call& call, std::size_t count) {
-  return openenv_error(501, "", "the split has " + std::to_string(count) + " tasks; one reply lists at most " +
-                                    std::to_string(call.service.limits().listed_tasks) + ": use task_range");
+  return openenv_error(501, "",
+                       "the split has " + std::to_string(count) + " tasks; one reply lists at most " +
+                           std::to_string(call.service.limits().listed_tasks) + ": use task_range");
 }
 
 HttpResponse tasks(const Call& call) {
@@ -437,7 +461,8 @@ HttpResponse tasks(const Call& call) {
 }
 
 // A required or optional whole member; problems are added.
-std::optional<std::int64_t> read_position(const TaskQuery& query, const char* name, bool required, Problems& problems) {
+std::optional<std::int64_t> read_position(const TaskQuery& query, const char* name, bool required,
+                                          Problems& problems) {
   const auto found = query.body.FindMember(name);
   if (found == query.body.MemberEnd() || (!required && found->value.IsNull())) {
     if (required) problems.push_back({"missing", name, "Field required", shown_input(query.body)});
@@ -455,9 +480,11 @@ HttpResponse task(const Call& call) {
   const std::optional<std::int64_t> index = read_position(query, "index", true, problems);
   if (!problems.empty()) return unprocessable(problems, {"body"});
   if (*index < 0 || static_cast<std::uint64_t>(*index) >= query.count) {
-    return openenv_error(400, "", "Invalid task index: the split has " + std::to_string(query.count) + " tasks");
+    return openenv_error(400, "",
+                         "Invalid task index: the split has " + std::to_string(query.count) + " tasks");
   }
-  return json_response(200, JsonObject().raw("task", task_json(query, static_cast<std::size_t>(*index))).end());
+  return json_response(200,
+                       JsonObject().raw("task", task_json(query, static_cast<std::size_t>(*index))).end());
 }
 
 HttpResponse task_range(const Call& call) {
@@ -468,7 +495,8 @@ HttpResponse task_range(const Call& call) {
   const std::int64_t stop =
       read_position(query, "stop", false, problems).value_or(static_cast<std::int64_t>(query.count));
   if (!problems.empty()) return unprocessable(problems, {"body"});
-  if (start < 0 || stop < 0) return openenv_error(400, "", "Invalid task range: start and stop are at least 0");
+  if (start < 0 || stop < 0)
+    return openenv_error(400, "", "Invalid task range: start and stop are at least 0");
   const std::size_t end = std::min(static_cast<std::size_t>(stop), query.count);
   const std::size_t begin = std::min(static_cast<std::size_t>(start), end);
   if (end - begin > call.service.limits().listed_tasks) return too_many(call, end - begin);
@@ -488,15 +516,20 @@ std::string socket_error(std::string_view code, std::string_view message, const 
 std::string validation_error(const Problems& problems, const std::vector<std::string>& location) {
   std::string message = "Invalid message";
   if (!problems.empty()) {
-    message += ": " + (problems[0].field.empty() ? std::string() : problems[0].field + ": ") + problems[0].message;
+    message +=
+        ": " + (problems[0].field.empty() ? std::string() : problems[0].field + ": ") + problems[0].message;
   }
   return socket_error("VALIDATION_ERROR", message, "\"errors\":" + problems_json(problems, location));
 }
 
 class OpenEnvSocket final : public SocketHandler {
  public:
-  OpenEnvSocket(Service& service, const HostedEnvironment& environment, std::string client, const std::string& session_id)
-      : service_(service), environment_(environment), counters_(service.metrics().of(environment.name)), client_(std::move(client)) {
+  OpenEnvSocket(Service& service, const HostedEnvironment& environment, std::string client,
+                const std::string& session_id)
+      : service_(service),
+        environment_(environment),
+        counters_(service.metrics().of(environment.name)),
+        client_(std::move(client)) {
     if (session_id.empty()) {
       begin();
     } else {
@@ -518,7 +551,8 @@ class OpenEnvSocket final : public SocketHandler {
   bool is_quick(std::string_view text) const override {
     const std::string_view head = text.substr(0, 80);
     return service_.steps_are_quick(counters_) && text.size() < 65536 &&
-           (head.find("\"step\"") != std::string_view::npos || head.find("\"state\"") != std::string_view::npos);
+           (head.find("\"step\"") != std::string_view::npos ||
+            head.find("\"state\"") != std::string_view::npos);
   }
 
   SocketReply greeting() override {
@@ -527,10 +561,12 @@ class OpenEnvSocket final : public SocketHandler {
 
   SocketReply late(std::string_view text) const override {
     const Result<rapidjson::Document> message = parse_json(text, "");
-    if (message && message->IsObject() && text_member(*message, "type") == "close") return {"", close_code::kNormal};
-    return {socket_error("EXECUTION_ERROR", "no answer in time: the environment takes longer than " +
-                                                json_number(static_cast<double>(service_.limits().step_milliseconds) / 1000) +
-                                                " s (limit step_time)")};
+    if (message && message->IsObject() && text_member(*message, "type") == "close")
+      return {"", close_code::kNormal};
+    return {socket_error("EXECUTION_ERROR",
+                         "no answer in time: the environment takes longer than " +
+                             json_number(static_cast<double>(service_.limits().step_milliseconds) / 1000) +
+                             " s (limit step_time)")};
   }
 
   void on_dropped() override { lost_ = true; }
@@ -544,14 +580,16 @@ class OpenEnvSocket final : public SocketHandler {
     if (Status parsed = parse_json(text, "", message); !parsed) {
       return {socket_error("INVALID_JSON", "Invalid JSON: " + to_string(parsed.error()))};
     }
-    if (!message.IsObject()) return {socket_error("SESSION_ERROR", "a message is a JSON object"), close_code::kNormal};
+    if (!message.IsObject())
+      return {socket_error("SESSION_ERROR", "a message is a JSON object"), close_code::kNormal};
     const std::optional<std::string> type = text_member(message, "type");
     if (type == "step") return {step(message)};
     if (type == "reset") return {reset(message)};
     if (type == "state") return {state(message)};
     if (type == "mcp") return {rpc(message)};
     if (type == "close") {
-      if (const Problems extra = envelope(message, false); !extra.empty()) return {validation_error(extra, {})};
+      if (const Problems extra = envelope(message, false); !extra.empty())
+        return {validation_error(extra, {})};
       return {"", close_code::kNormal};
     }
     return {socket_error("UNKNOWN_TYPE", "Unknown message type: " + type.value_or("(none)").substr(0, 100) +
@@ -565,7 +603,8 @@ class OpenEnvSocket final : public SocketHandler {
       return;
     }
     try {
-      Result<std::shared_ptr<Session>> opened = service_.pool().open({environment_, client_, environment_.max_steps});
+      Result<std::shared_ptr<Session>> opened =
+          service_.pool().open({environment_, client_, environment_.max_steps});
       if (opened) {
         session_ = *opened;
         session_->attached = 1;
@@ -609,7 +648,8 @@ class OpenEnvSocket final : public SocketHandler {
     for (const auto& [name, value] : message.GetObject()) {
       const std::string_view key(name.GetString(), name.GetStringLength());
       if (key == "type" || (takes_data && key == "data")) continue;
-      problems.push_back({"extra_forbidden", std::string(key.substr(0, 100)), "Extra inputs are not permitted", shown_input(value)});
+      problems.push_back({"extra_forbidden", std::string(key.substr(0, 100)),
+                          "Extra inputs are not permitted", shown_input(value)});
     }
     return problems;
   }
@@ -645,7 +685,9 @@ class OpenEnvSocket final : public SocketHandler {
     const Lease lease(session_, service_.pool().clock());
     if (!lease) return busy();
     if (lease->closed) return socket_error("EXECUTION_ERROR", "the session is closed");
-    if (lost_) return socket_error("EXECUTION_ERROR", "an answer came too late and the episode was lost with it: send a reset first");
+    if (lost_)
+      return socket_error("EXECUTION_ERROR",
+                          "an answer came too late and the episode was lost with it: send a reset first");
     const Result<std::string> result = play_action(service_, *lease, action);
     return result ? observation(*result) : socket_error("EXECUTION_ERROR", reason(result.error()));
   }
@@ -666,7 +708,8 @@ class OpenEnvSocket final : public SocketHandler {
     if (lease->closed) return socket_error("EXECUTION_ERROR", "the session is closed");
     const Result<StepResult> first = service_.reset(*lease, choice, episode_id);
     if (first) lost_ = false;
-    return first ? observation(result_json(*lease, *first)) : socket_error("EXECUTION_ERROR", reason(first.error()));
+    return first ? observation(result_json(*lease, *first))
+                 : socket_error("EXECUTION_ERROR", reason(first.error()));
   }
 
   std::string state(const rapidjson::Value& message) {
@@ -680,10 +723,15 @@ class OpenEnvSocket final : public SocketHandler {
     Problems problems = envelope(message, true);
     const rapidjson::Value* data = data_of(message, true, problems);
     if (!problems.empty()) return validation_error(problems, {});
-    return JsonObject().text("type", "mcp").raw("data", answer_rpc(*data, {service_, environment_, client_, session_->id})).end();
+    return JsonObject()
+        .text("type", "mcp")
+        .raw("data", answer_rpc(*data, {service_, environment_, client_, session_->id}))
+        .end();
   }
 
-  static std::string busy() { return socket_error("EXECUTION_ERROR", "another request is playing the session"); }
+  static std::string busy() {
+    return socket_error("EXECUTION_ERROR", "another request is playing the session");
+  }
 
   Service& service_;
   const HostedEnvironment& environment_;
@@ -700,7 +748,8 @@ class McpSocket final : public SocketHandler {
  public:
   McpSocket(Service& service, const HostedEnvironment& environment, std::string client)
       : service_(service), environment_(environment), client_(std::move(client)) {
-    Result<std::shared_ptr<Session>> opened = service_.pool().open({environment_, client_, environment_.max_steps});
+    Result<std::shared_ptr<Session>> opened =
+        service_.pool().open({environment_, client_, environment_.max_steps});
     if (opened) {
       session_ = *opened;
       session_->attached = 1;
@@ -713,11 +762,23 @@ class McpSocket final : public SocketHandler {
   }
   bool is_quick(std::string_view) const override { return false; }
   SocketReply late(std::string_view) const override {
-    return {JsonObject().text("jsonrpc", "2.0").null("id").raw("error", JsonObject().raw("code", "-32000").text("message", "no answer in time (limit step_time)").end()).end()};
+    return {JsonObject()
+                .text("jsonrpc", "2.0")
+                .null("id")
+                .raw("error", JsonObject()
+                                  .raw("code", "-32000")
+                                  .text("message", "no answer in time (limit step_time)")
+                                  .end())
+                .end()};
   }
   SocketReply on_message(std::string_view text) override {
     if (!session_) {
-      return {JsonObject().text("jsonrpc", "2.0").null("id").raw("error", JsonObject().raw("code", "-32000").text("message", refusal_).end()).end(), close_code::kNormal};
+      return {JsonObject()
+                  .text("jsonrpc", "2.0")
+                  .null("id")
+                  .raw("error", JsonObject().raw("code", "-32000").text("message", refusal_).end())
+                  .end(),
+              close_code::kNormal};
     }
     return {answer_rpc_text(text, {service_, environment_, client_, session_->id})};
   }
@@ -766,7 +827,9 @@ HttpResponse openenv_http(const Call& call, const std::vector<std::string>& path
   return dispatch(routes(call.service.config().web), call, path, &openenv_error);
 }
 
-HttpResponse openenv_late(std::string_view message, bool by_client) { return openenv_error(by_client ? 408 : 504, "", message); }
+HttpResponse openenv_late(std::string_view message, bool by_client) {
+  return openenv_error(by_client ? 408 : 504, "", message);
+}
 
 std::unique_ptr<SocketHandler> openenv_socket(Service& service, const HostedEnvironment& environment,
                                               const std::string& client, const std::string& session_id) {

@@ -7,7 +7,8 @@
 namespace lodestep::harness {
 namespace {
 
-bool fits(std::string_view pattern, const std::vector<std::string>& path, std::vector<std::string>& captured) {
+bool fits(std::string_view pattern, const std::vector<std::string>& path,
+          std::vector<std::string>& captured) {
   captured.clear();
   std::size_t at = 0;
   for (const std::string_view piece : split(pattern, '/')) {
@@ -27,9 +28,10 @@ bool fits(std::string_view pattern, const std::vector<std::string>& path, std::v
 
 HttpResponse json_response(int status, std::string body) { return {status, std::move(body)}; }
 
-HttpResponse dispatch(const std::vector<Route>& routes, const Call& call, const std::vector<std::string>& path,
-                      ErrorReply error) {
-  const std::string_view method = call.request.method == "HEAD" ? std::string_view("GET") : call.request.method;
+HttpResponse dispatch(const std::vector<Route>& routes, const Call& call,
+                      const std::vector<std::string>& path, ErrorReply error) {
+  const std::string_view method =
+      call.request.method == "HEAD" ? std::string_view("GET") : call.request.method;
   std::vector<std::string> allowed;
   std::vector<std::string> captured;
   for (const Route& route : routes) {
@@ -38,7 +40,8 @@ HttpResponse dispatch(const std::vector<Route>& routes, const Call& call, const 
       Call found{call.service, call.environment, call.request, call.target, captured};
       return route.handle(found);
     }
-    if (std::find(allowed.begin(), allowed.end(), route.method) == allowed.end()) allowed.emplace_back(route.method);
+    if (std::find(allowed.begin(), allowed.end(), route.method) == allowed.end())
+      allowed.emplace_back(route.method);
   }
   if (allowed.empty()) return error(404, "NOT_FOUND", "Not Found");
   HttpResponse response = error(405, "METHOD_NOT_ALLOWED", "Method Not Allowed");

@@ -48,15 +48,20 @@ Service::Service(ServiceConfig config, const Clock& clock)
       recordings_(std::make_unique<Recordings>()) {
   LODESTEP_CHECK(!config_.environments.empty());
   recordings_->next_group = config_.first_recorded_group;
-  for (const HostedEnvironment& environment : config_.environments) counters_.push_back(&metrics_.of(environment.name));
+  for (const HostedEnvironment& environment : config_.environments)
+    counters_.push_back(&metrics_.of(environment.name));
   pool_.on_close([this](Session& session) {
     // A failure to write is reported by the next step that ends an episode; closing never fails.
     (void)store_record(session, EpisodeStatus::kAbandoned, false).ok();
-    if (logs(LogLevel::kDebug)) log_event(LogLevel::kDebug, "session_closed", {{"session", session.id}, {"client", session.client}});
+    if (logs(LogLevel::kDebug))
+      log_event(LogLevel::kDebug, "session_closed", {{"session", session.id}, {"client", session.client}});
   });
-  metrics_.set_gauge("lodestep_sessions", "open sessions", [this] { return static_cast<double>(pool_.size()); });
-  metrics_.set_gauge("lodestep_groups", "open groups", [this] { return static_cast<double>(groups_->size()); });
-  metrics_.set_gauge("lodestep_ready", "1 when the self-test passed", [this] { return unready_reason().empty() ? 1.0 : 0.0; });
+  metrics_.set_gauge("lodestep_sessions", "open sessions",
+                     [this] { return static_cast<double>(pool_.size()); });
+  metrics_.set_gauge("lodestep_groups", "open groups",
+                     [this] { return static_cast<double>(groups_->size()); });
+  metrics_.set_gauge("lodestep_ready", "1 when the self-test passed",
+                     [this] { return unready_reason().empty() ? 1.0 : 0.0; });
 }
 
 Service::~Service() = default;
@@ -68,7 +73,8 @@ const HostedEnvironment* Service::find_environment(std::string_view name) const 
   return nullptr;
 }
 
-Result<const HostedEnvironment*> Service::variant(const HostedEnvironment& environment, const Settings& changes) {
+Result<const HostedEnvironment*> Service::variant(const HostedEnvironment& environment,
+                                                  const Settings& changes) {
   std::string key = environment.name;
   for (const auto& [name, value] : changes) key += "\n" + name + "=" + value;
   const std::lock_guard lock(variants_mutex_);
@@ -89,7 +95,8 @@ Result<Task> Service::choose_task(const HostedEnvironment& environment, const Ta
   const EnvFactory& factory = *environment.factory;
   Task task;
   task.env = environment.name;
-  task.seed = choice.seed ? *choice.seed : random_bits() >> 11;  // exact in a double, as other languages read it
+  task.seed =
+      choice.seed ? *choice.seed : random_bits() >> 11;  // exact in a double, as other languages read it
   if (!choice.task_id.empty()) {
     task.id = choice.task_id;
     return task;
@@ -114,10 +121,12 @@ Result<Task> Service::choose_task(const HostedEnvironment& environment, const Ta
   return task;
 }
 
-Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, const std::optional<std::string>& episode_id) {
+Result<StepResult> Service::reset(Session& session, const TaskChoice& choice,
+                                  const std::optional<std::string>& episode_id) {
   Result<Task> task = choose_task(session.environment, choice);
   if (!task) return task.error();
-  // A fresh environment, so that nothing of an earlier episode can reach the new one, and a failed reset none.
+  // A fresh environment, so that nothing of an earlier episode can reach the new one, and a failed reset
+  // none.
   Episode episode(session.environment.factory->make(), session.max_steps, session.environment.plays_on);
   if (Status status = episode.reset(*task); !status) return status.error();
   if (Status status = store_record(session, EpisodeStatus::kAbandoned, false); !status) return status.error();
@@ -131,8 +140,12 @@ Result<StepResult> Service::reset(Session& session, const TaskChoice& choice, co
   ++session.counters->resets;
   begin_record(session);
   if (logs(LogLevel::kDebug)) {
-    log_event(LogLevel::kDebug, "episode_started", {{"session", session.id}, {"episode", session.episode_id},
-                                                    {"env", session.environment.name}, {"task", task->id}, {"client", session.client}});
+    log_event(LogLevel::kDebug, "episode_started",
+              {{"session", session.id},
+               {"episode", session.episode_id},
+               {"env", session.environment.name},
+               {"task", task->id},
+               {"client", session.client}});
   }
   return session.episode.environment().observe();
 }
@@ -145,8 +158,8 @@ void Service::begin_record(Session& session) {
   record->task = session.episode.task();
   record->last = situation_of(session.episode.environment());
   const Task& task = record->task;
-  const std::string key =
-      session.group.empty() ? task.env + '\n' + task.id + '\n' + std::to_string(task.seed) : "group\n" + session.group;
+  const std::string key = session.group.empty() ? task.env + '\n' + task.id + '\n' + std::to_string(task.seed)
+                                                : "group\n" + session.group;
   const std::lock_guard lock(recordings_->mutex);
   auto [place, fresh] = recordings_->places.try_emplace(key);
   if (fresh) place->second.group = recordings_->next_group++;
@@ -187,9 +200,11 @@ Result<StepResult> Service::step(Session& session, std::string_view action) {
     record.truncated = episode.truncated();
   }
   if (!was_over && episode.ended()) {
-    metrics_.count_episode(session.environment.name, episode.truncated() ? "truncated" : outcome_name(result.outcome));
+    metrics_.count_episode(session.environment.name,
+                           episode.truncated() ? "truncated" : outcome_name(result.outcome));
     if (Status stored = store_record(session, EpisodeStatus::kFinished, true); !stored) {
-      log_event(LogLevel::kError, "recording_failed", {{"session", session.id}, {"what", to_string(stored.error())}});
+      log_event(LogLevel::kError, "recording_failed",
+                {{"session", session.id}, {"what", to_string(stored.error())}});
       set_ready("the recording failed: " + to_string(stored.error()));
       return stored.error();
     }
@@ -198,12 +213,17 @@ Result<StepResult> Service::step(Session& session, std::string_view action) {
 }
 
 void Service::time_step(Session& session, double seconds) {
-  if (session.counters == nullptr) session.counters = &metrics_.of(session.environment.name);  // forked or restored
+  if (session.counters == nullptr)
+    session.counters = &metrics_.of(session.environment.name);  // forked or restored
   session.counters->steps.fetch_add(1, std::memory_order_relaxed);
-  session.counters->nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9), std::memory_order_relaxed);
+  session.counters->nanoseconds.fetch_add(static_cast<std::uint64_t>(seconds * 1e9),
+                                          std::memory_order_relaxed);
   if (seconds * 1000 > static_cast<double>(limits().step_milliseconds)) {
-    log_event(LogLevel::kWarning, "late_step", {{"session", session.id}, {"episode", session.episode_id},
-                                                {"env", session.environment.name}, {"seconds", json_number(seconds)}});
+    log_event(LogLevel::kWarning, "late_step",
+              {{"session", session.id},
+               {"episode", session.episode_id},
+               {"env", session.environment.name},
+               {"seconds", json_number(seconds)}});
   }
   std::atomic<int>& unproven = session.counters->unproven;
   if (seconds > kQuickStepSeconds) {
@@ -214,7 +234,8 @@ void Service::time_step(Session& session, double seconds) {
 }
 
 bool Service::all_steps_are_quick() const {
-  return std::all_of(counters_.begin(), counters_.end(), [&](const EnvironmentCounters* counters) { return steps_are_quick(*counters); });
+  return std::all_of(counters_.begin(), counters_.end(),
+                     [&](const EnvironmentCounters* counters) { return steps_are_quick(*counters); });
 }
 
 Result<StepResult> Service::restore(Session& session, const std::string& saved) {
@@ -253,12 +274,15 @@ void Service::close_all() {
 Status Service::self_test() {
   for (const HostedEnvironment& environment : config_.environments) {
     const EnvFactory& factory = *environment.factory;
-    const Error no_gold{ErrorCode::kUnavailable, "self-test of " + environment.name + ": no task of the first split has a known solution", "", ""};
+    const Error no_gold{
+        ErrorCode::kUnavailable,
+        "self-test of " + environment.name + ": no task of the first split has a known solution", "", ""};
     const Result<std::size_t> count = factory.task_count(factory.splits().front());
     if (!count) return count.error();
     Status failed = no_gold;
     for (std::size_t index = 0; index < std::min<std::size_t>(*count, 5) && !failed; ++index) {
-      const Result<Task> task = choose_task(environment, {.seed = 0, .split = {}, .index = index, .task_id = {}});
+      const Result<Task> task =
+          choose_task(environment, {.seed = 0, .split = {}, .index = index, .task_id = {}});
       if (!task) return task.error();
       Episode episode(factory.make(), 1000);
       if (Status status = episode.reset(*task); !status) return status;

@@ -24,11 +24,11 @@ namespace lodestep::harness {
 struct ServiceConfig {
   std::vector<HostedEnvironment> environments;  // the first one is the default
   Limits limits;
-  Recorder* recorder = nullptr;     // borrowed; nullptr: nothing is recorded
+  Recorder* recorder = nullptr;          // borrowed; nullptr: nothing is recorded
   std::size_t first_recorded_group = 0;  // groups before it are in the recording already
-  std::string version;              // of the program
-  std::string recording = {};       // file of the recorder, which /v1/recordings reads
-  bool web = false;                 // serve OpenEnv's web routes
+  std::string version;                   // of the program
+  std::string recording = {};            // file of the recorder, which /v1/recordings reads
+  bool web = false;                      // serve OpenEnv's web routes
 };
 
 class GroupTable;
@@ -53,13 +53,16 @@ class Service {
   static Result<Task> choose_task(const HostedEnvironment& environment, const TaskChoice& choice);
 
   // Starts an episode. Without an episode id it gets a fresh one. On failure the running episode goes on.
-  Result<StepResult> reset(Session& session, const TaskChoice& choice, const std::optional<std::string>& episode_id = {});
-  // One step, counted, timed, recorded. When it ends the episode, the recording is durable before this returns;
-  // fails only when that failed.
+  Result<StepResult> reset(Session& session, const TaskChoice& choice,
+                           const std::optional<std::string>& episode_id = {});
+  // One step, counted, timed, recorded. When it ends the episode, the recording is durable before this
+  // returns; fails only when that failed.
   Result<StepResult> step(Session& session, std::string_view action);
-  // Puts the session where a snapshot stood. On failure nothing changes. The rest of the episode is not recorded.
+  // Puts the session where a snapshot stood. On failure nothing changes. The rest of the episode is not
+  // recorded.
   Result<StepResult> restore(Session& session, const std::string& saved);
-  // Copies a session: same task, same place, an own id, an own episode id. Not recorded (it has no beginning).
+  // Copies a session: same task, same place, an own id, an own episode id. Not recorded (it has no
+  // beginning).
   Result<std::shared_ptr<Session>> fork(const Session& session, const std::string& client);
 
   // Closes every session; what was running is recorded as abandoned.
@@ -68,10 +71,12 @@ class Service {
   // Plays one gold episode per environment; fails with the first that does not reach success.
   Status self_test();
   // Steps of the environment have been quick for so long that they may run on a thread that serves sockets.
-  bool steps_are_quick(const EnvironmentCounters& environment) const { return !recorder_ && environment.unproven == 0; }
+  bool steps_are_quick(const EnvironmentCounters& environment) const {
+    return !recorder_ && environment.unproven == 0;
+  }
   bool all_steps_are_quick() const;
   bool draining() const { return draining_; }
-  void drain() { draining_ = true; }  // no new sessions from now on
+  void drain() { draining_ = true; }   // no new sessions from now on
   void set_ready(std::string reason);  // empty: ready
   std::string unready_reason() const;
 

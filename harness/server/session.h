@@ -41,7 +41,8 @@ struct EnvironmentCounters;
 class SessionPool;
 
 struct Session {
-  Session(std::string session_id, const HostedEnvironment& hosted, std::size_t max_steps, std::string client_name);
+  Session(std::string session_id, const HostedEnvironment& hosted, std::size_t max_steps,
+          std::string client_name);
 
   const std::string id;
   const HostedEnvironment& environment;
@@ -50,19 +51,19 @@ struct Session {
   std::timed_mutex mutex;
   Episode episode;
   std::size_t max_steps;
-  TaskChoice choice;          // what creation asked for; a reset may override parts of it
-  std::string group;          // group that its episodes are recorded under; empty: its task and seed
+  TaskChoice choice;  // what creation asked for; a reset may override parts of it
+  std::string group;  // group that its episodes are recorded under; empty: its task and seed
   std::string episode_id;
-  double score = 0;           // sum of the episode's rewards
+  double score = 0;  // sum of the episode's rewards
   double last_reward = 0;
-  std::uint64_t step_id = 0;  // last request id of this episode
-  std::string step_reply;     // and what it was answered
+  std::uint64_t step_id = 0;                // last request id of this episode
+  std::string step_reply;                   // and what it was answered
   EnvironmentCounters* counters = nullptr;  // of its environment, set by the first reset
-  std::string label;          // a dialect's own note, such as the number of the game
-  std::vector<std::string> actions;  // of the episode, where a dialect must show it in another form
-  std::unique_ptr<EpisodeRecord> record;  // the latest episode, kept for a recorder or for its group
-  bool record_stored = false;             // the recorder has it
-  bool ended = false;                     // what its end causes was done
+  std::string label;                        // a dialect's own note, such as the number of the game
+  std::vector<std::string> actions;         // of the episode, where a dialect must show it in another form
+  std::unique_ptr<EpisodeRecord> record;    // the latest episode, kept for a recorder or for its group
+  bool record_stored = false;               // the recorder has it
+  bool ended = false;                       // what its end causes was done
 
   std::atomic<std::int64_t> last_used{0};  // milliseconds of the pool's clock
   std::atomic<int> busy{0};                // requests that hold or wait for it: never swept meanwhile

@@ -59,16 +59,18 @@ Status SessionPool::reserve(const std::string& client) {
   const std::lock_guard lock(clients_mutex_);
   if (size_ >= config_.max_sessions) {
     return Error{ErrorCode::kUnavailable,
-                 "all " + std::to_string(config_.max_sessions) + " sessions are in use (limit max_sessions = " +
-                     std::to_string(config_.max_sessions) + "; raise it with --max-sessions)",
+                 "all " + std::to_string(config_.max_sessions) +
+                     " sessions are in use (limit max_sessions = " + std::to_string(config_.max_sessions) +
+                     "; raise it with --max-sessions)",
                  "", ""};
   }
   std::size_t& count = clients_[client];
   if (config_.max_sessions_per_client != 0 && count >= config_.max_sessions_per_client) {
-    return Error{ErrorCode::kUnavailable,
-                 "this client has all of its " + std::to_string(config_.max_sessions_per_client) +
-                     " sessions in use (limit max_sessions_per_client; raise it with --max-sessions-per-client)",
-                 "", ""};
+    return Error{
+        ErrorCode::kUnavailable,
+        "this client has all of its " + std::to_string(config_.max_sessions_per_client) +
+            " sessions in use (limit max_sessions_per_client; raise it with --max-sessions-per-client)",
+        "", ""};
   }
   ++count;
   ++size_;
@@ -151,7 +153,8 @@ void SessionPool::finish(Session& session) {
   give_back(session.client);
 }
 
-// Whoever closes a session marks it first and tries then; whoever lets go of it looks at the mark: one of them ends it.
+// Whoever closes a session marks it first and tries then; whoever lets go of it looks at the mark: one of
+// them ends it.
 void SessionPool::end_unless_used(Session& session) {
   const std::unique_lock<std::timed_mutex> lock(session.mutex, std::try_to_lock);
   if (!lock || session.ended) return;

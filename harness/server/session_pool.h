@@ -79,10 +79,10 @@ class SessionPool {
   // kUnavailable when a limit is reached (the message names it and how to raise it); kInvalidArgument when
   // the wished id is taken.
   Result<std::shared_ptr<Session>> open(const Wish& wish);
-  Found find(const std::string& id);                    // waits a little while another request uses the session
+  Found find(const std::string& id);  // waits a little while another request uses the session
   std::shared_ptr<Session> peek(const std::string& id);  // no lease: for counters only
-  bool close(const std::string& id);                    // false when it was not open; idempotent; never waits
-  std::size_t sweep();                                  // closes what idled too long; how many
+  bool close(const std::string& id);  // false when it was not open; idempotent; never waits
+  std::size_t sweep();                // closes what idled too long; how many
   std::size_t size() const { return size_; }
   const Config& config() const { return config_; }
   const Clock& clock() const { return clock_; }

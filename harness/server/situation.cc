@@ -7,12 +7,18 @@
 
 namespace lodestep::harness {
 
-bool is_done(const Session& session, const StepResult& result) { return result.done() || session.episode.truncated(); }
+bool is_done(const Session& session, const StepResult& result) {
+  return result.done() || session.episode.truncated();
+}
 
 std::string reward_json(double reward) { return std::isfinite(reward) ? python_repr(reward) : "null"; }
 
 std::string image_json(const Image& image) {
-  return JsonObject().count("width", image.width).count("height", image.height).text("rgb", base64_encode(image.rgb)).end();
+  return JsonObject()
+      .count("width", image.width)
+      .count("height", image.height)
+      .text("rgb", base64_encode(image.rgb))
+      .end();
 }
 
 std::string details_json(const Details& details) {
@@ -34,7 +40,8 @@ Shown::Shown(const Session& session) {
   state_key_ = environment.state_keys().exact;
 }
 
-void append_result(std::string& out, const Session& session, const StepResult& result, std::string_view more) {
+void append_result(std::string& out, const Session& session, const StepResult& result,
+                   std::string_view more) {
   const bool truncated = session.episode.truncated();
   const Shown shown(session);
   JsonWriter json(out);

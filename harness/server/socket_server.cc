@@ -25,7 +25,8 @@ Result<Tcp::endpoint> resolve(const std::string& host, std::uint16_t port) {
   Tcp::resolver resolver(context);
   const auto found = resolver.resolve(host, std::to_string(port), Tcp::resolver::passive, error);
   if (error || found.empty()) {
-    return Error{ErrorCode::kInvalidArgument, "unknown host '" + host + "'", "", "--host takes an address or a name of this machine"};
+    return Error{ErrorCode::kInvalidArgument, "unknown host '" + host + "'", "",
+                 "--host takes an address or a name of this machine"};
   }
   // A name may have several addresses; IPv4 is what most clients try first.
   for (const auto& entry : found) {
@@ -37,10 +38,12 @@ Result<Tcp::endpoint> resolve(const std::string& host, std::uint16_t port) {
 class AsioServer final : public SocketServer {
  public:
   AsioServer(const SocketConfig& config, Application& application, std::unique_ptr<Tls> tls)
-      : workers_(config.worker_threads != 0 ? config.worker_threads : std::max(4u, 2 * std::thread::hardware_concurrency())),
+      : workers_(config.worker_threads != 0 ? config.worker_threads
+                                            : std::max(4u, 2 * std::thread::hardware_concurrency())),
         shared_{application, workers_, application.service().limits()},
         tls_(std::move(tls)),
-        loops_(config.io_threads != 0 ? config.io_threads : std::max(1u, std::thread::hardware_concurrency())),
+        loops_(config.io_threads != 0 ? config.io_threads
+                                      : std::max(1u, std::thread::hardware_concurrency())),
         acceptor_(loops_.front().context),
         retry_(loops_.front().context) {}
 
@@ -54,7 +57,8 @@ class AsioServer final : public SocketServer {
     if (!error) acceptor_.listen(4096, error);
     if (error) {
       return Error{ErrorCode::kUnavailable, "cannot listen: " + error.message(),
-                   endpoint.address().to_string() + ":" + std::to_string(endpoint.port()), "choose another --port, or 0 for a free one"};
+                   endpoint.address().to_string() + ":" + std::to_string(endpoint.port()),
+                   "choose another --port, or 0 for a free one"};
     }
     port_ = acceptor_.local_endpoint(error).port();
     for (IoLoop& loop : loops_) loop.run_in_thread();
@@ -88,7 +92,8 @@ class AsioServer final : public SocketServer {
       });
     }
     const auto end = std::chrono::steady_clock::now() + grace;
-    while (connections() > 0 && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(Milliseconds(10));
+    while (connections() > 0 && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(Milliseconds(10));
     workers_.join();  // a running step always finishes
     for (IoLoop& loop : loops_) loop.context.stop();
     for (IoLoop& loop : loops_) {
@@ -99,20 +104,22 @@ class AsioServer final : public SocketServer {
  private:
   // The next connection, on the loop that has fewest.
   void accept() {
-    IoLoop& loop = *std::min_element(loops_.begin(), loops_.end(), [](const IoLoop& a, const IoLoop& b) { return a.count < b.count; });
-    acceptor_.async_accept(loop.context, [this, &loop](const boost::system::error_code& error, Tcp::socket socket) {
-      if (shared_.stopping || error == boost::asio::error::operation_aborted) return;
-      if (error) {  // out of file descriptors, most likely: wait for some to come free
-        log_event(LogLevel::kWarning, "accept_failed", {{"what", error.message()}});
-        retry_.expires_after(Milliseconds(100));
-        retry_.async_wait([this](const boost::system::error_code& cancelled) {
-          if (!cancelled) accept();
-        });
-        return;
-      }
-      begin(loop, std::move(socket));
-      accept();
-    });
+    IoLoop& loop = *std::min_element(loops_.begin(), loops_.end(),
+                                     [](const IoLoop& a, const IoLoop& b) { return a.count < b.count; });
+    acceptor_.async_accept(loop.context,
+                           [this, &loop](const boost::system::error_code& error, Tcp::socket socket) {
+                             if (shared_.stopping || error == boost::asio::error::operation_aborted) return;
+                             if (error) {  // out of file descriptors, most likely: wait for some to come free
+                               log_event(LogLevel::kWarning, "accept_failed", {{"what", error.message()}});
+                               retry_.expires_after(Milliseconds(100));
+                               retry_.async_wait([this](const boost::system::error_code& cancelled) {
+                                 if (!cancelled) accept();
+                               });
+                               return;
+                             }
+                             begin(loop, std::move(socket));
+                             accept();
+                           });
   }
 
   void begin(IoLoop& loop, Tcp::socket socket) {
@@ -121,16 +128,19 @@ class AsioServer final : public SocketServer {
     if (error) return;  // gone already
     if (connections() >= shared_.limits.max_connections) {
       shared_.application.service().metrics().count_refusal("connections");
-      log_event(LogLevel::kWarning, "connection_refused", {{"limit", std::to_string(shared_.limits.max_connections)}});
+      log_event(LogLevel::kWarning, "connection_refused",
+                {{"limit", std::to_string(shared_.limits.max_connections)}});
       return;  // closed with its socket
     }
     socket.set_option(Tcp::no_delay(true), error);
     socket.set_option(boost::asio::socket_base::keep_alive(true), error);
-    boost::asio::post(loop.context, [this, &loop, socket = std::move(socket), client = peer.address().to_string()]() mutable {
+    boost::asio::post(loop.context, [this, &loop, socket = std::move(socket),
+                                     client = peer.address().to_string()]() mutable {
       if (tls_) {
         tls_->start(std::move(socket), std::move(client), loop, shared_);
       } else {
-        std::make_shared<HttpConnection<Tcp::socket>>(std::move(socket), std::move(client), loop, shared_)->start();
+        std::make_shared<HttpConnection<Tcp::socket>>(std::move(socket), std::move(client), loop, shared_)
+            ->start();
       }
     });
   }
@@ -152,13 +162,15 @@ bool is_loopback(const std::string& host) {
   return endpoint.ok() && endpoint->address().is_loopback();
 }
 
-Result<std::unique_ptr<SocketServer>> SocketServer::start(const SocketConfig& config, Application& application) {
+Result<std::unique_ptr<SocketServer>> SocketServer::start(const SocketConfig& config,
+                                                          Application& application) {
   const Result<Tcp::endpoint> endpoint = resolve(config.host, config.port);
   if (!endpoint) return endpoint.error();
   std::unique_ptr<Tls> tls;
   if (!config.tls_cert.empty() || !config.tls_key.empty()) {
     if (config.tls_cert.empty() || config.tls_key.empty()) {
-      return Error{ErrorCode::kInvalidArgument, "--tls-cert and --tls-key go together", "", "give both or neither"};
+      return Error{ErrorCode::kInvalidArgument, "--tls-cert and --tls-key go together", "",
+                   "give both or neither"};
     }
     Result<std::unique_ptr<Tls>> loaded = Tls::load(config.tls_cert, config.tls_key);
     if (!loaded) return loaded.error();
@@ -166,8 +178,9 @@ Result<std::unique_ptr<SocketServer>> SocketServer::start(const SocketConfig& co
   }
   auto server = std::make_unique<AsioServer>(config, application, std::move(tls));
   if (Status status = server->listen(*endpoint); !status) return status.error();
-  application.service().metrics().set_gauge("lodestep_connections", "open connections",
-                                            [raw = server.get()] { return static_cast<double>(raw->connections()); });
+  application.service().metrics().set_gauge("lodestep_connections", "open connections", [raw = server.get()] {
+    return static_cast<double>(raw->connections());
+  });
   return std::unique_ptr<SocketServer>(std::move(server));
 }
 

@@ -1,8 +1,8 @@
 // The sockets below an Application: HTTP/1.1 and WebSocket on one port, limits, time limits, back-pressure.
 //   Result<std::unique_ptr<SocketServer>> server = SocketServer::start({.port = 8000}, application);
 //   ... (*server)->stop(std::chrono::seconds(10));
-// Threads: start and stop from one thread. Each connection belongs to one I/O thread; what may take long runs on
-// worker threads meanwhile, so that pings and other connections are answered. Borrows the application.
+// Threads: start and stop from one thread. Each connection belongs to one I/O thread; what may take long runs
+// on worker threads meanwhile, so that pings and other connections are answered. Borrows the application.
 #pragma once
 
 #include <chrono>

@@ -66,7 +66,8 @@ std::string shown_input(const rapidjson::Value& value) {
   return text.size() <= 400 ? text : json_quote(text.substr(0, 400));
 }
 
-std::string problems_json(const std::vector<FieldProblem>& problems, const std::vector<std::string>& location) {
+std::string problems_json(const std::vector<FieldProblem>& problems,
+                          const std::vector<std::string>& location) {
   std::vector<std::string> items;
   for (const FieldProblem& problem : problems) {
     std::vector<std::string> place = location;

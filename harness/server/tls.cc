@@ -22,9 +22,13 @@ Result<std::unique_ptr<Tls>> Tls::load(const std::string& cert, const std::strin
                           boost::asio::ssl::context::no_tlsv1 | boost::asio::ssl::context::no_tlsv1_1,
                       error);
   context.use_certificate_chain_file(cert, error);
-  if (error) return lodestep::Error{ErrorCode::kInvalidArgument, "cannot use the certificate: " + error.message(), cert, "--tls-cert takes a PEM file"};
+  if (error)
+    return lodestep::Error{ErrorCode::kInvalidArgument, "cannot use the certificate: " + error.message(),
+                           cert, "--tls-cert takes a PEM file"};
   context.use_private_key_file(key, boost::asio::ssl::context::pem, error);
-  if (error) return lodestep::Error{ErrorCode::kInvalidArgument, "cannot use the private key: " + error.message(), key, "--tls-key takes the PEM file of the certificate's key"};
+  if (error)
+    return lodestep::Error{ErrorCode::kInvalidArgument, "cannot use the private key: " + error.message(), key,
+                           "--tls-key takes the PEM file of the certificate's key"};
   return tls;
 }
 

@@ -27,13 +27,21 @@ struct View {
 };
 
 std::ostream& operator<<(std::ostream& out, const View& view) {
-  return out << view.exact << " [" << outcome_name(view.outcome) << ", reward " << view.reward << "] " << view.text;
+  return out << view.exact << " [" << outcome_name(view.outcome) << ", reward " << view.reward << "] "
+             << view.text;
 }
 
 View view_of(const Environment& env, const StepResult& result) {
   const StateKeys keys = env.state_keys();
-  return {result.observation.text, keys.exact,    keys.relevant,  keys.stage,        to_hex(env.true_state_hash()),
-          env.admissible_actions(), result.reward, result.outcome, result.action_valid};
+  return {result.observation.text,
+          keys.exact,
+          keys.relevant,
+          keys.stage,
+          to_hex(env.true_state_hash()),
+          env.admissible_actions(),
+          result.reward,
+          result.outcome,
+          result.action_valid};
 }
 
 View view_of(const Environment& env) { return view_of(env, env.observe()); }
@@ -214,7 +222,8 @@ TEST_CASE("law 4: an invalid action changes nothing; after the end nothing does,
       }
       if (!env->observe().done()) continue;
       const View end = view_of(*env);
-      for (const std::string& action : std::vector<std::string>{"no such action", "up", "look", "click[buy now]"}) {
+      for (const std::string& action :
+           std::vector<std::string>{"no such action", "up", "look", "click[buy now]"}) {
         const StepResult result = env->step(action);
         CHECK(result.reward == 0);
         CHECK(view_of(*env) == end);
@@ -242,10 +251,11 @@ TEST_CASE("law 5: listed actions are sorted, unique and valid on a clone") {
   });
 }
 
-TEST_CASE("laws 7 and 8: equal hash means equal keys, actions and futures; finer keys determine coarser ones") {
+TEST_CASE(
+    "laws 7 and 8: equal hash means equal keys, actions and futures; finer keys determine coarser ones") {
   for_each_environment([](const Subject& subject) {
     for (const Task& task : subject.tasks) {
-      std::unordered_map<std::string, View> by_hash;      // looked up only, never iterated
+      std::unordered_map<std::string, View> by_hash;  // looked up only, never iterated
       std::unordered_map<std::string, std::string> relevant_of, stage_of;
       for (std::uint64_t walk = 0; walk < 4; ++walk) {
         auto env = start(subject, task);

@@ -71,7 +71,8 @@ TEST_CASE("playthroughs: every environment answers as written down") {
   std::set<std::string> covered;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
-    if (entry.path().extension() == ".txt" && entry.path().stem() != "CMakeLists") files.push_back(entry.path());
+    if (entry.path().extension() == ".txt" && entry.path().stem() != "CMakeLists")
+      files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   std::map<std::string, int> count;

@@ -13,12 +13,13 @@
 namespace lodestep::harness {
 
 namespace close_code {
-constexpr std::uint16_t kNormal = 1000, kGoingAway = 1001, kProtocolError = 1002, kBadText = 1007, kTooBig = 1009, kInternal = 1011;
+constexpr std::uint16_t kNormal = 1000, kGoingAway = 1001, kProtocolError = 1002, kBadText = 1007,
+                        kTooBig = 1009, kInternal = 1011;
 }
 
 enum class FrameKind {
-  kPart,     // everything taken, nothing complete yet
-  kText,     // a whole message
+  kPart,  // everything taken, nothing complete yet
+  kText,  // a whole message
   kBinary,
   kPing,
   kPong,
@@ -40,12 +41,12 @@ class Utf8Check {
   void restart() { wanted_ = 0; }
 
  private:
-  int wanted_ = 0;  // continuation bytes that must follow
+  int wanted_ = 0;                          // continuation bytes that must follow
   unsigned char low_ = 0x80, high_ = 0xbf;  // range of the next one
 };
 
-// Reads what a client sends: frames must be masked; extensions are none. A message beyond the limit is a failure as
-// soon as a frame's header declares it.
+// Reads what a client sends: frames must be masked; extensions are none. A message beyond the limit is a
+// failure as soon as a frame's header declares it.
 class FrameReader {
  public:
   explicit FrameReader(std::size_t message_limit) : limit_(message_limit) {}
@@ -63,13 +64,13 @@ class FrameReader {
   std::array<unsigned char, 14> head_{};
   std::size_t head_have_ = 0;
   bool head_done_ = false;
-  std::uint64_t left_ = 0;       // payload bytes of the frame that have not come yet
+  std::uint64_t left_ = 0;  // payload bytes of the frame that have not come yet
   std::size_t mask_at_ = 0;
   std::string control_;
-  std::string message_;          // fragments so far
+  std::string message_;           // fragments so far
   std::size_t message_size_ = 0;  // declared so far
-  int message_opcode_ = 0;       // 0: between messages
-  bool message_given_ = false;   // message_ was handed out: clear it
+  int message_opcode_ = 0;        // 0: between messages
+  bool message_given_ = false;    // message_ was handed out: clear it
   Utf8Check utf8_;
 };
 

@@ -1,7 +1,8 @@
 // One HTTP/1.1 connection: requests in, replies out in order, strict framing, limits before bodies are read.
 //   auto connection = std::make_shared<HttpConnection<Stream>>(std::move(stream), address, loop, shared);
 //   connection->start();
-// Threads: its loop's; a request that may take long is answered on a worker. Becomes a WebSocketConnection on upgrade.
+// Threads: its loop's; a request that may take long is answered on a worker. Becomes a WebSocketConnection on
+// upgrade.
 #pragma once
 
 #include <boost/asio/post.hpp>
@@ -33,7 +34,11 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
 
  public:
   HttpConnection(Stream&& stream, std::string client, IoLoop& loop, Shared& shared)
-      : membership_(loop, this), loop_(loop), shared_(shared), stream_(std::move(stream)), client_(std::move(client)) {}
+      : membership_(loop, this),
+        loop_(loop),
+        shared_(shared),
+        stream_(std::move(stream)),
+        client_(std::move(client)) {}
 
   // A fresh connection has as long to send its first header block as any other.
   void start() {
@@ -62,9 +67,10 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
   void limit(std::int64_t seconds) { deadline_ = now_milliseconds() + seconds * 1000; }
 
   void read() {
-    stream_.async_read_some(buffer_.prepare(kReadBytes), [self = this->shared_from_this()](const Error& error, std::size_t bytes) {
-      self->on_read(error, bytes);
-    });
+    stream_.async_read_some(buffer_.prepare(kReadBytes),
+                            [self = this->shared_from_this()](const Error& error, std::size_t bytes) {
+                              self->on_read(error, bytes);
+                            });
   }
 
   void on_read(const Error& error, std::size_t bytes) {
@@ -90,11 +96,13 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
   void parse() {
     if (state_ == State::kHeader) {
       // Some clients end a body with a line break that belongs to nothing.
-      while (!parser_ && (unread().starts_with("\r\n") || unread().starts_with("\n"))) buffer_.consume(unread()[0] == '\r' ? 2 : 1);
+      while (!parser_ && (unread().starts_with("\r\n") || unread().starts_with("\n")))
+        buffer_.consume(unread()[0] == '\r' ? 2 : 1);
       if (unread().empty() || unread() == "\r") return read();
       if (!parser_) {
         const std::string_view arrived = unread();
-        if (const std::optional<HttpRefusal> refusal = check_request_line(arrived, shared_.limits)) return refuse(*refusal);
+        if (const std::optional<HttpRefusal> refusal = check_request_line(arrived, shared_.limits))
+          return refuse(*refusal);
         if (arrived.find('\n') == std::string_view::npos) return read();
         parser_.emplace();
         header_bytes_ = 0;
@@ -104,18 +112,22 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
       }
       Error error;
       const std::size_t used = parser_->put(buffer_.data(), error);
-      if (error == boost::beast::http::error::bad_content_length && declares_endless_body(unread())) error = boost::beast::http::error::body_limit;
+      if (error == boost::beast::http::error::bad_content_length && declares_endless_body(unread()))
+        error = boost::beast::http::error::body_limit;
       buffer_.consume(used);
       // The parser's own limit holds for the part that it has not taken yet.
       header_bytes_ += used;
       const std::size_t so_far = header_bytes_ + (parser_->is_header_done() ? 0 : unread().size());
-      if (so_far > shared_.limits.header_bytes) return refuse(refusal_of(boost::beast::http::error::header_limit));
+      if (so_far > shared_.limits.header_bytes)
+        return refuse(refusal_of(boost::beast::http::error::header_limit));
       if (error && error != boost::beast::http::error::need_more) return refuse(refusal_of(error));
       if (!parser_->is_header_done()) return read();
-      if (const std::optional<HttpRefusal> refusal = check_header(parser_->get().base(), shared_.limits)) return refuse(*refusal);
+      if (const std::optional<HttpRefusal> refusal = check_header(parser_->get().base(), shared_.limits))
+        return refuse(*refusal);
       state_ = State::kBody;
       limit(shared_.limits.body_progress_seconds);
-      if (!parser_->is_done() && boost::beast::iequals(parser_->get()[boost::beast::http::field::expect], "100-continue") &&
+      if (!parser_->is_done() &&
+          boost::beast::iequals(parser_->get()[boost::beast::http::field::expect], "100-continue") &&
           unread().empty()) {
         return send_continue();
       }
@@ -125,9 +137,10 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
 
   void send_continue() {
     output_ = "HTTP/1.1 100 Continue\r\n\r\n";
-    boost::asio::async_write(stream_, boost::asio::buffer(output_), [self = this->shared_from_this()](const Error& error, std::size_t) {
-      if (!error) self->read_body();
-    });
+    boost::asio::async_write(stream_, boost::asio::buffer(output_),
+                             [self = this->shared_from_this()](const Error& error, std::size_t) {
+                               if (!error) self->read_body();
+                             });
   }
 
   void read_body() {
@@ -139,7 +152,8 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
       if (error && error != boost::beast::http::error::need_more) return refuse(refusal_of(error));
       if (parser_->is_done()) break;
       if (used == 0 || unread().empty()) {
-        if (buffer_.size() > shared_.limits.header_bytes) return refuse({400, "BAD_CHUNK", "a chunk header or trailer is too long"});
+        if (buffer_.size() > shared_.limits.header_bytes)
+          return refuse({400, "BAD_CHUNK", "a chunk header or trailer is too long"});
         return read();
       }
     }
@@ -152,8 +166,13 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
     first_ = false;
     auto& message = parser_->get();
     const auto field = [&](boost::beast::http::field name) { return std::string(message[name]); };
-    request_ = {std::string(message.method_string()), std::string(message.target()), std::move(message.body()), client_,
-                field(boost::beast::http::field::authorization), field(boost::beast::http::field::content_type), {}};
+    request_ = {std::string(message.method_string()),
+                std::string(message.target()),
+                std::move(message.body()),
+                client_,
+                field(boost::beast::http::field::authorization),
+                field(boost::beast::http::field::content_type),
+                {}};
     request_id_ = std::string(message["X-Request-Id"]).substr(0, 128);
     keep_ = message.keep_alive() && !leaving_;
     if (wants_websocket(message)) return upgrade();
@@ -175,9 +194,10 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
       IoLoop& loop = self->loop_;
       request->answer_within = {};
       // The connection is let go of on its own thread.
-      boost::asio::post(loop.context, [self = std::move(self), job, response = std::move(response)]() mutable {
-        if (job == self->job_) self->finish_job(response);
-      });
+      boost::asio::post(loop.context,
+                        [self = std::move(self), job, response = std::move(response)]() mutable {
+                          if (job == self->job_) self->finish_job(response);
+                        });
     });
   }
 
@@ -186,7 +206,8 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
     if (!timer_) timer_ = std::make_unique<boost::asio::steady_timer>(loop_.context);
     timer_->expires_after(Milliseconds(static_cast<std::int64_t>(seconds * 1000)));
     timer_->async_wait([self = this->shared_from_this(), job, seconds, by_client](const Error& cancelled) {
-      if (!cancelled && job == self->job_) self->finish_job(self->shared_.application.late(self->request_, seconds, by_client));
+      if (!cancelled && job == self->job_)
+        self->finish_job(self->shared_.application.late(self->request_, seconds, by_client));
     });
   }
 
@@ -206,22 +227,28 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
     std::unique_ptr<SocketHandler> handler = shared_.application.open_socket(request_, refusal);
     if (!handler) return send(refusal);
     const std::string handshake = handshake_reply(parser_->get().base());
-    auto socket = std::make_shared<WebSocketConnection<Stream>>(std::move(stream_), std::move(handler), loop_, shared_);
+    auto socket =
+        std::make_shared<WebSocketConnection<Stream>>(std::move(stream_), std::move(handler), loop_, shared_);
     socket->open(handshake, unread());
   }
 
   void send(const HttpResponse& response) {
     keep_ = keep_ && !leaving_;
     if (logs(LogLevel::kDebug)) {
-      log_event(LogLevel::kDebug, "request", {{"client", client_}, {"request_id", request_id_}, {"method", request_.method},
-                                              {"target", request_.target.substr(0, 256)}, {"status", std::to_string(response.status)}});
+      log_event(LogLevel::kDebug, "request",
+                {{"client", client_},
+                 {"request_id", request_id_},
+                 {"method", request_.method},
+                 {"target", request_.target.substr(0, 256)},
+                 {"status", std::to_string(response.status)}});
     }
     output_ = response_head(response, keep_, request_id_);
     if (request_.method != "HEAD") output_ += response.body;
     limit(shared_.limits.write_seconds);
-    boost::asio::async_write(stream_, boost::asio::buffer(output_), [self = this->shared_from_this()](const Error& error, std::size_t) {
-      if (!error) self->on_sent();
-    });
+    boost::asio::async_write(stream_, boost::asio::buffer(output_),
+                             [self = this->shared_from_this()](const Error& error, std::size_t) {
+                               if (!error) self->on_sent();
+                             });
   }
 
   void on_sent() {
@@ -277,9 +304,9 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
   std::string output_;
   State state_ = State::kBetween;
   std::unique_ptr<boost::asio::steady_timer> timer_;  // of the request on a worker
-  std::uint64_t job_ = 0;      // changes when a request is answered
-  std::int64_t deadline_ = 0;  // 0: none
-  bool first_ = true;          // no request was answered yet
+  std::uint64_t job_ = 0;                             // changes when a request is answered
+  std::int64_t deadline_ = 0;                         // 0: none
+  bool first_ = true;                                 // no request was answered yet
   bool keep_ = false;
   bool leaving_ = false;
 };

@@ -3,8 +3,8 @@
 // Threads: pure.
 #pragma once
 
-#include <boost/beast/http/message.hpp>
 #include <boost/beast/http/fields.hpp>
+#include <boost/beast/http/message.hpp>
 
 #include <optional>
 #include <string>

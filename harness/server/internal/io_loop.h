@@ -21,7 +21,8 @@ namespace lodestep::harness {
 using Milliseconds = std::chrono::milliseconds;
 
 inline std::int64_t now_milliseconds() {
-  return std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 // A connection, as its loop sees it.

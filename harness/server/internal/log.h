@@ -15,6 +15,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 // Events below the level are dropped; the default is kInfo.
 void set_log_level(LogLevel level);
 bool logs(LogLevel level);
-void log_event(LogLevel level, std::string_view event, std::initializer_list<std::pair<std::string_view, std::string>> fields = {});
+void log_event(LogLevel level, std::string_view event,
+               std::initializer_list<std::pair<std::string_view, std::string>> fields = {});
 
 }  // namespace lodestep::harness

@@ -25,7 +25,8 @@ std::string answer_rpc(const rapidjson::Value& request, const RpcScope& scope);
 
 // The tools as a JSON list; `schema_name` is inputSchema (JSON-RPC) or input_schema (observations).
 std::string tools_json(std::string_view schema_name);
-// Plays one tool. The value is JSON; an error's code kNotFound means no such tool, kInvalidArgument bad arguments.
+// Plays one tool. The value is JSON; an error's code kNotFound means no such tool, kInvalidArgument bad
+// arguments.
 Result<std::string> call_tool(const std::string& name, const rapidjson::Value& arguments, Service& service,
                               Session& session);
 

@@ -15,9 +15,9 @@
 
 namespace lodestep::harness {
 
-std::string error_reason(const Error& error);                    // message and hint
+std::string error_reason(const Error& error);  // message and hint
 std::string native_error_body(std::string_view code, std::string_view message);
-HttpResponse native_error(const Error& error);                    // by its code
+HttpResponse native_error(const Error& error);  // by its code
 HttpResponse no_session(SessionPool::Fate fate, const std::string& id);
 
 // A request's body as an object with known members only. Members of the wrong type refuse the whole request.
@@ -36,7 +36,7 @@ class Body {
   std::optional<std::uint64_t> whole(const char* name, std::uint64_t low, std::uint64_t high);
   std::optional<std::vector<std::string>> texts(const char* name);
   const rapidjson::Value* member(const char* name) const;  // nullptr when absent or null
-  void choice(TaskChoice& target);                          // seed, split, index, task_id
+  void choice(TaskChoice& target);                         // seed, split, index, task_id
   void refuse(std::string problem);
 
  private:
@@ -50,7 +50,8 @@ class Body {
 std::string native_result(const Session& session, const StepResult& result);
 
 // One step of a leased session with its retry protection. step_id 0: none.
-HttpResponse native_step(Service& service, Session& session, const std::string& action, std::uint64_t step_id);
+HttpResponse native_step(Service& service, Session& session, const std::string& action,
+                         std::uint64_t step_id);
 // What a reset asks over what creation asked.
 TaskChoice merged_choice(const TaskChoice& created, const TaskChoice& asked);
 

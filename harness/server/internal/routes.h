@@ -31,8 +31,8 @@ struct Route {
 using ErrorReply = HttpResponse (*)(int status, std::string_view code, std::string_view message);
 
 // Runs the line that fits method and path; else 404, or 405 with Allow. HEAD is GET without a body.
-HttpResponse dispatch(const std::vector<Route>& routes, const Call& call, const std::vector<std::string>& path,
-                      ErrorReply error);
+HttpResponse dispatch(const std::vector<Route>& routes, const Call& call,
+                      const std::vector<std::string>& path, ErrorReply error);
 
 HttpResponse json_response(int status, std::string body);
 

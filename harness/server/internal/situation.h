@@ -18,12 +18,14 @@ bool is_done(const Session& session, const StepResult& result);
 // {"observation":{"text","available_actions","state_key","terminated","truncated"},"reward","done","metadata":{...}}
 std::string result_json(const Session& session, const StepResult& result);
 
-// The session's present situation; that of its record where it has one, so that nothing is made twice. Valid until the
-// session is played on.
+// The session's present situation; that of its record where it has one, so that nothing is made twice. Valid
+// until the session is played on.
 class Shown {
  public:
   explicit Shown(const Session& session);
-  const std::vector<std::string>& actions() const { return recorded_ != nullptr ? recorded_->admissible : actions_; }
+  const std::vector<std::string>& actions() const {
+    return recorded_ != nullptr ? recorded_->admissible : actions_;
+  }
   const std::string& state_key() const { return recorded_ != nullptr ? recorded_->keys.exact : state_key_; }
 
  private:
@@ -32,9 +34,10 @@ class Shown {
   std::string state_key_;
 };
 
-// {"observation":...,"metadata":{...}} appended to `out`, with members of the caller's own behind it: `more` is empty or
-// begins with a comma.
-void append_result(std::string& out, const Session& session, const StepResult& result, std::string_view more = {});
+// {"observation":...,"metadata":{...}} appended to `out`, with members of the caller's own behind it: `more`
+// is empty or begins with a comma.
+void append_result(std::string& out, const Session& session, const StepResult& result,
+                   std::string_view more = {});
 
 // A finite number in Python's form, "0.0" rather than "0": clients of the originals expect a float.
 std::string reward_json(double reward);

@@ -16,10 +16,10 @@ namespace lodestep::harness {
 
 // One refused member, in the words that FastAPI's clients know.
 struct FieldProblem {
-  std::string type;      // "missing", "int_type", ...
+  std::string type;  // "missing", "int_type", ...
   std::string field;
   std::string message;
-  std::string input;     // the refused value as JSON
+  std::string input;  // the refused value as JSON
 };
 
 // A whole number of at least 0; whole doubles count. nullopt: anything else.
@@ -32,6 +32,7 @@ std::vector<FieldProblem> read_choice(const rapidjson::Value& object, TaskChoice
 std::string shown_input(const rapidjson::Value& value);
 
 // [{"type","loc":[...],"msg","input"}]
-std::string problems_json(const std::vector<FieldProblem>& problems, const std::vector<std::string>& location);
+std::string problems_json(const std::vector<FieldProblem>& problems,
+                          const std::vector<std::string>& location);
 
 }  // namespace lodestep::harness

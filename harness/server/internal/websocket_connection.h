@@ -1,8 +1,8 @@
 // One WebSocket: frames in, replies out in order, pings both ways, bounded queues, a time limit per message.
-//   auto socket = std::make_shared<WebSocketConnection<Stream>>(std::move(stream), std::move(handler), loop, shared);
-//   socket->open(handshake_reply, bytes_that_came_with_the_handshake);
-// Threads: its loop's. A message that may take long is answered on a worker, one at a time; reading goes on meanwhile,
-// so that pings are answered, until the queue of waiting messages is full.
+//   auto socket = std::make_shared<WebSocketConnection<Stream>>(std::move(stream), std::move(handler), loop,
+//   shared); socket->open(handshake_reply, bytes_that_came_with_the_handshake);
+// Threads: its loop's. A message that may take long is answered on a worker, one at a time; reading goes on
+// meanwhile, so that pings are answered, until the queue of waiting messages is full.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -26,7 +26,8 @@
 namespace lodestep::harness {
 
 template <typename Stream>
-class WebSocketConnection final : public Peer, public std::enable_shared_from_this<WebSocketConnection<Stream>> {
+class WebSocketConnection final : public Peer,
+                                  public std::enable_shared_from_this<WebSocketConnection<Stream>> {
   using Error = boost::system::error_code;
   static constexpr bool kPlain = std::is_same_v<Stream, boost::asio::ip::tcp::socket>;
   static constexpr std::int64_t kCloseMilliseconds = 5000;
@@ -35,7 +36,11 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
 
  public:
   WebSocketConnection(Stream&& stream, std::unique_ptr<SocketHandler> handler, IoLoop& loop, Shared& shared)
-      : membership_(loop, this), loop_(loop), shared_(shared), stream_(std::move(stream)), handler_(std::move(handler)),
+      : membership_(loop, this),
+        loop_(loop),
+        shared_(shared),
+        stream_(std::move(stream)),
+        handler_(std::move(handler)),
         reader_(shared.limits.message_bytes) {}
 
   void open(const std::string& handshake, std::string_view early) {
@@ -80,14 +85,15 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
     reading_ = true;
     begin_ = end_ = 0;
     // Grows while reads fill it, and shrinks again.
-    const std::size_t wanted = last_read_ >= in_.size() ? std::clamp(2 * in_.size(), kSmallRead, kLargeRead)
+    const std::size_t wanted = last_read_ >= in_.size()   ? std::clamp(2 * in_.size(), kSmallRead, kLargeRead)
                                : last_read_ <= kSmallRead ? kSmallRead
                                                           : in_.size();
     if (in_.size() != wanted) in_ = std::vector<char>(wanted);
-    stream_.async_read_some(boost::asio::buffer(in_), [self = this->shared_from_this()](const Error& error, std::size_t bytes) {
-      self->reading_ = false;
-      self->on_read(error, bytes);
-    });
+    stream_.async_read_some(boost::asio::buffer(in_),
+                            [self = this->shared_from_this()](const Error& error, std::size_t bytes) {
+                              self->reading_ = false;
+                              self->on_read(error, bytes);
+                            });
   }
 
   void on_read(const Error& error, std::size_t bytes) {
@@ -101,7 +107,8 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
   }
 
   bool has_room() const {
-    return inbox_.size() < shared_.limits.queued_messages && inbox_bytes_ < shared_.limits.queued_message_bytes &&
+    return inbox_.size() < shared_.limits.queued_messages &&
+           inbox_bytes_ < shared_.limits.queued_message_bytes &&
            out_.size() + sending_.size() <= shared_.limits.output_bytes;
   }
 
@@ -144,7 +151,9 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
       SocketReply reply = self->play(*self->handler_, *message);
       IoLoop& loop = self->loop_;
       // The connection is let go of on its own thread.
-      boost::asio::post(loop.context, [self = std::move(self), reply = std::move(reply)]() mutable { self->on_played(std::move(reply)); });
+      boost::asio::post(loop.context, [self = std::move(self), reply = std::move(reply)]() mutable {
+        self->on_played(std::move(reply));
+      });
     });
   }
 
@@ -195,7 +204,8 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
   }
 
   void take_waiting() {
-    while (!busy_ && !closing_ && !inbox_.empty() && out_.size() + sending_.size() <= shared_.limits.output_bytes) {
+    while (!busy_ && !closing_ && !inbox_.empty() &&
+           out_.size() + sending_.size() <= shared_.limits.output_bytes) {
       const std::string text = std::move(inbox_.front());
       inbox_.pop_front();
       inbox_bytes_ -= text.size();
@@ -233,13 +243,14 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
     }
     sending_.swap(out_);
     writing_since_ = now_milliseconds();
-    boost::asio::async_write(stream_, boost::asio::buffer(sending_), [self = this->shared_from_this()](const Error& error, std::size_t) {
-      self->writing_since_ = 0;
-      self->sending_ = {};
-      if (error) return self->drop();
-      self->take_waiting();
-      self->process();
-    });
+    boost::asio::async_write(stream_, boost::asio::buffer(sending_),
+                             [self = this->shared_from_this()](const Error& error, std::size_t) {
+                               self->writing_since_ = 0;
+                               self->sending_ = {};
+                               if (error) return self->drop();
+                               self->take_waiting();
+                               self->process();
+                             });
   }
 
   // ---- the end ----
@@ -288,8 +299,8 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
   std::size_t last_read_ = 0;
   std::deque<std::string> inbox_;  // messages that wait for the running one
   std::size_t inbox_bytes_ = 0;
-  std::string out_;      // frames to be written
-  std::string sending_;  // frames being written
+  std::string out_;                                   // frames to be written
+  std::string sending_;                               // frames being written
   std::unique_ptr<boost::asio::steady_timer> timer_;  // of the message on a worker
   std::uint64_t job_ = 0;
   std::int64_t heard_ = 0;
@@ -298,8 +309,8 @@ class WebSocketConnection final : public Peer, public std::enable_shared_from_th
   std::int64_t deadline_ = 0;  // 0: none
   int unanswered_ = 0;
   bool reading_ = false;
-  bool busy_ = false;      // a worker runs the handler
-  bool overdue_ = false;   // and has passed the time limit
+  bool busy_ = false;     // a worker runs the handler
+  bool overdue_ = false;  // and has passed the time limit
   bool closing_ = false;
   bool lingering_ = false;
   bool leaving_ = false;

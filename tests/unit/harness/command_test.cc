@@ -11,13 +11,26 @@ bool is_one_error(const std::string& err) {
 }
 
 TEST_CASE("wrong words: one error line, exit 2, the nearest known word") {
-  const std::vector<std::vector<std::string>> wrong{
-      {"plya"}, {"play"}, {"play", "sokobna"}, {"play", "dummy", "--tsk", "1"}, {"tasks", "dummy", "--limit", "x"},
-      {"tasks", "dummy", "--split", "tset"}, {"tasks", "dummy", "extra"}, {"tasks", "dummy", "--set", "lenght=7"},
-      {"tasks", "dummy", "--set", "length"}, {"tasks", "dummy", "--set", "length=many"}, {"rollout", "dummy", "--group", "3"},
-      {"rollout", "dummy", "--policy", "mixed:2"}, {"rollout", "dummy", "--policy", "best"}, {"rollout", "dummy", "--estimator", "grop"},
-      {"rollout", "dummy", "--matcher", "exactly"}, {"rollout", "dummy", "--groups", "0"}, {"export", "missing.db"},
-      {"report", "missing.db"}, {"rollout", "dummy", "--resume", "missing.db"}, {"tasks", "dummy", "--data", "somewhere"}};
+  const std::vector<std::vector<std::string>> wrong{{"plya"},
+                                                    {"play"},
+                                                    {"play", "sokobna"},
+                                                    {"play", "dummy", "--tsk", "1"},
+                                                    {"tasks", "dummy", "--limit", "x"},
+                                                    {"tasks", "dummy", "--split", "tset"},
+                                                    {"tasks", "dummy", "extra"},
+                                                    {"tasks", "dummy", "--set", "lenght=7"},
+                                                    {"tasks", "dummy", "--set", "length"},
+                                                    {"tasks", "dummy", "--set", "length=many"},
+                                                    {"rollout", "dummy", "--group", "3"},
+                                                    {"rollout", "dummy", "--policy", "mixed:2"},
+                                                    {"rollout", "dummy", "--policy", "best"},
+                                                    {"rollout", "dummy", "--estimator", "grop"},
+                                                    {"rollout", "dummy", "--matcher", "exactly"},
+                                                    {"rollout", "dummy", "--groups", "0"},
+                                                    {"export", "missing.db"},
+                                                    {"report", "missing.db"},
+                                                    {"rollout", "dummy", "--resume", "missing.db"},
+                                                    {"tasks", "dummy", "--data", "somewhere"}};
   for (const auto& words : wrong) {
     const Ran ran = run(words);
     INFO(words.back() << ": " << ran.err);
@@ -70,7 +83,8 @@ TEST_CASE("play --jsonl: every line gets one reply, and mistakes do not end it")
     }
   }
   REQUIRE(replies.size() == 13);
-  for (const std::size_t refused : {0U, 1U, 2U, 3U, 4U, 6U, 11U}) CHECK(replies[refused].starts_with("{\"ok\":false"));
+  for (const std::size_t refused : {0U, 1U, 2U, 3U, 4U, 6U, 11U})
+    CHECK(replies[refused].starts_with("{\"ok\":false"));
   CHECK(replies[5].find("\"observation\":\"You stand in cell 4.") != std::string::npos);
   CHECK(replies[7].find("\"valid\":false") != std::string::npos);
   CHECK(replies[9].find("\"reward\":1,\"done\":true,\"outcome\":\"success\"") != std::string::npos);
@@ -82,17 +96,21 @@ TEST_CASE("play --jsonl: the step limit truncates and is no success") {
   const Ran ran = run({"play", "dummy", "--jsonl", "--max-steps", "2"},
                       "{\"op\":\"reset\",\"task\":\"3\"}\n{\"op\":\"step\",\"action\":\"left\"}\n"
                       "{\"op\":\"step\",\"action\":\"right\"}\n{\"op\":\"step\",\"action\":\"right\"}\n");
-  CHECK(ran.out.find("\"reward\":0,\"done\":true,\"outcome\":\"running\",\"valid\":true,\"truncated\":true") != std::string::npos);
+  CHECK(
+      ran.out.find("\"reward\":0,\"done\":true,\"outcome\":\"running\",\"valid\":true,\"truncated\":true") !=
+      std::string::npos);
 }
 
 TEST_CASE("play --jsonl: a snapshot brings the episode back, step count included") {
-  const Ran first = run({"play", "dummy", "--jsonl", "--max-steps", "3"},
-                        "{\"op\":\"reset\",\"task\":\"3\"}\n{\"op\":\"step\",\"action\":\"right\"}\n{\"op\":\"snapshot\"}\n");
+  const Ran first = run(
+      {"play", "dummy", "--jsonl", "--max-steps", "3"},
+      "{\"op\":\"reset\",\"task\":\"3\"}\n{\"op\":\"step\",\"action\":\"right\"}\n{\"op\":\"snapshot\"}\n");
   const std::size_t at = first.out.rfind("\"snapshot\":\"") + 12;
   const std::string snapshot = first.out.substr(at, first.out.rfind('"') - at);
-  const Ran second = run({"play", "dummy", "--jsonl", "--max-steps", "3"},
-                         "{\"op\":\"restore\",\"snapshot\":\"" + snapshot + "\"}\n{\"op\":\"step\",\"action\":\"left\"}\n"
-                         "{\"op\":\"step\",\"action\":\"left\"}\n");
+  const Ran second =
+      run({"play", "dummy", "--jsonl", "--max-steps", "3"}, "{\"op\":\"restore\",\"snapshot\":\"" + snapshot +
+                                                                "\"}\n{\"op\":\"step\",\"action\":\"left\"}\n"
+                                                                "{\"op\":\"step\",\"action\":\"left\"}\n");
   CHECK(second.out.find("You stand in cell 3.") != std::string::npos);
   CHECK(second.out.find("\"truncated\":true") != std::string::npos);
 }

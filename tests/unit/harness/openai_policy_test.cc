@@ -57,8 +57,7 @@ Certificate certificate_for(const std::string& names) {
   X509_add_ext(cert.get(), alternative, -1);
   X509_EXTENSION_free(alternative);
   REQUIRE(X509_sign(cert.get(), key.get(), EVP_sha256()) > 0);
-  return {written([&](BIO* bio) { return PEM_write_bio_X509(bio, cert.get()); }),
-          written([&](BIO* bio) {
+  return {written([&](BIO* bio) { return PEM_write_bio_X509(bio, cert.get()); }), written([&](BIO* bio) {
             return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
           })};
 }
@@ -96,7 +95,8 @@ class Endpoint {
     for (std::thread& thread : serving_) thread.join();
   }
   std::string url() const {
-    return std::string(tls_ ? "https" : "http") + "://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + "/v1";
+    return std::string(tls_ ? "https" : "http") +
+           "://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port()) + "/v1";
   }
   std::size_t requests() const { return requests_; }
   std::size_t connections() const { return sockets_.size(); }
@@ -257,8 +257,7 @@ TEST_CASE("an encrypted endpoint is believed only with a certificate that is tru
 
   const auto unknown = ask(endpoint.url() + ",retries=5,backoff=30");  // refused at once, not tried again
   REQUIRE_FALSE(unknown.ok());
-  CHECK(unknown.error().message.find("certificate is not trusted: ") !=
-        std::string::npos);
+  CHECK(unknown.error().message.find("certificate is not trusted: ") != std::string::npos);
   CHECK(unknown.error().hint.find("ca_file") == 0);
   CHECK(endpoint.requests() == 1);
 
@@ -268,8 +267,9 @@ TEST_CASE("an encrypted endpoint is believed only with a certificate that is tru
   CHECK(elsewhere.error().message.find("certificate is not trusted") != std::string::npos);
   CHECK(impostor.requests() == 0);
 
-  CHECK(make_policy("openai:https://localhost,ca_file=/no/such/file").error().message.find(
-            "cannot read certificates") == 0);
+  CHECK(make_policy("openai:https://localhost,ca_file=/no/such/file")
+            .error()
+            .message.find("cannot read certificates") == 0);
 }
 
 TEST_CASE("the form of every reply is recorded, beside whether the action was understood") {
@@ -297,7 +297,9 @@ TEST_CASE("the form of every reply is recorded, beside whether the action was un
   std::string seen;
   for (const StepRecord& step : recording->episodes.at(0).steps) {
     seen += step.action + (step.valid ? " understood " : " odd ") +
-            (!step.format_valid ? "unknown; " : *step.format_valid ? "good form; " : "bad form; ");
+            (!step.format_valid   ? "unknown; "
+             : *step.format_valid ? "good form; "
+                                  : "bad form; ");
   }
   CHECK(seen == "jump odd good form; left understood bad form; right understood good form; ");
   const Summary summary = summarize(*recording);

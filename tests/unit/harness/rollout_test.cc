@@ -18,7 +18,8 @@
 namespace lodestep::harness::test {
 namespace {
 
-const std::vector<std::string> kJob{"rollout", "sokoban", "--groups", "6", "--group-size", "4", "--max-steps", "12"};
+const std::vector<std::string> kJob{"rollout",      "sokoban", "--groups",    "6",
+                                    "--group-size", "4",       "--max-steps", "12"};
 
 std::vector<std::string> job(const std::vector<std::string>& more) {
   std::vector<std::string> words = kJob;
@@ -80,7 +81,8 @@ TEST_CASE("another order of groups changes no episode") {
 TEST_CASE("neighbouring seeds share no episode streams") {
   CHECK(member_key(5, "t", 0, 0) != member_key(6, "t", 0, 0));
   for (std::size_t member = 0; member < 16; ++member) {
-    for (std::size_t other = 0; other < 16; ++other) CHECK(member_key(5, "t", 0, member) != member_key(6, "t", 0, other));
+    for (std::size_t other = 0; other < 16; ++other)
+      CHECK(member_key(5, "t", 0, member) != member_key(6, "t", 0, other));
   }
 }
 
@@ -91,7 +93,8 @@ pid_t start_program(const std::vector<std::string>& words) {
     std::vector<char*> argv{const_cast<char*>(LODESTEP_PROGRAM)};
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
-    if (::freopen("/dev/null", "w", stdout) == nullptr || ::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(99);
+    if (::freopen("/dev/null", "w", stdout) == nullptr || ::freopen("/dev/null", "w", stderr) == nullptr)
+      ::_exit(99);
     ::execv(LODESTEP_PROGRAM, argv.data());
     ::_exit(98);
   }
@@ -106,8 +109,8 @@ int wait_for(pid_t child) {
 
 TEST_CASE("kill -9 at any moment: the recording opens, holds whole episodes, and --resume completes it") {
   TemporaryFolder folder;
-  const std::vector<std::string> long_job{"rollout", "sokoban", "--groups", "40", "--group-size", "8", "--policy", "random",
-                                          "--max-steps", "60", "--threads", "2"};
+  const std::vector<std::string> long_job{"rollout",  "sokoban", "--groups",    "40", "--group-size", "8",
+                                          "--policy", "random",  "--max-steps", "60", "--threads",    "2"};
   const auto with_out = [&](const std::string& out) {
     std::vector<std::string> words = long_job;
     words.insert(words.end(), {"--out", out});
@@ -139,15 +142,17 @@ TEST_CASE("kill -9 at any moment: the recording opens, holds whole episodes, and
 
 TEST_CASE("SIGTERM closes the recording cleanly and says how to go on") {
   TemporaryFolder folder;
-  const pid_t child = start_program({"rollout", "sokoban", "--groups", "2000", "--policy", "random", "--max-steps", "500", "--out",
-                                     folder / "run.db"});
-  while (!std::filesystem::exists(folder / "run.db")) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const pid_t child = start_program({"rollout", "sokoban", "--groups", "2000", "--policy", "random",
+                                     "--max-steps", "500", "--out", folder / "run.db"});
+  while (!std::filesystem::exists(folder / "run.db"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ::kill(child, SIGTERM);
   const int status = wait_for(child);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 143);
   const Result<Recording> kept = read_recording(folder / "run.db");
-  CHECK((kept.ok() || kept.error().code == ErrorCode::kBadData));  // bad data: ended before its first transaction
+  CHECK((kept.ok() ||
+         kept.error().code == ErrorCode::kBadData));  // bad data: ended before its first transaction
 }
 
 TEST_CASE("a disk that fills up: exit 1, and what was finished is kept") {
@@ -158,7 +163,8 @@ TEST_CASE("a disk that fills up: exit 1, and what was finished is kept") {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit small{150000, 150000};
     if (::setrlimit(RLIMIT_FSIZE, &small) != 0) ::_exit(99);
-    const Ran ran = run({"rollout", "sokoban", "--groups", "300", "--policy", "random", "--out", folder / "run.db"});
+    const Ran ran =
+        run({"rollout", "sokoban", "--groups", "300", "--policy", "random", "--out", folder / "run.db"});
     ::_exit(ran.err.starts_with("lodestep: error: ") ? ran.status : 97);
   }
   const int status = wait_for(child);
@@ -172,7 +178,7 @@ TEST_CASE("what cannot be resumed is refused") {
   REQUIRE(run(job({"--out", folder / "run.db"})).status == 0);
   CHECK(run({"rollout", "dummy", "--resume", folder / "run.db"}).status == 2);
   CHECK(run({"rollout", "sokoban", "--resume", folder / "run.db", "--seed", "3"}).status == 2);
-  CHECK(run(job({"--out", folder / "run.db"})).status == 2);  // never overwrites
+  CHECK(run(job({"--out", folder / "run.db"})).status == 2);                      // never overwrites
   CHECK(run({"rollout", "sokoban", "--resume", folder / "run.db"}).status == 0);  // nothing left to do
 }
 
@@ -180,7 +186,8 @@ TEST_CASE("what cannot be resumed is refused") {
 class Flaky final : public Policy {
  public:
   Result<std::optional<Decision>> act(const Turn& turn) const override {
-    if (turn.task.id == "3" && turn.history.size() == 1) return Error{ErrorCode::kUnavailable, "endpoint down", "", ""};
+    if (turn.task.id == "3" && turn.history.size() == 1)
+      return Error{ErrorCode::kUnavailable, "endpoint down", "", ""};
     return std::optional<Decision>("right");
   }
 };
@@ -222,9 +229,9 @@ for line in sys.stdin:
     print(json.dumps({"ok": True, "observation": "a room", "admissible": ["look"], "won": False}), flush=True)
 )PY");
   std::filesystem::permissions(folder / "worker", std::filesystem::perms::owner_all);
-  const Ran ran = run({"rollout", "alfworld", "--groups", "2", "--group-size", "2", "--max-steps", "3", "--policy", "random",
-                       "--set", "backend=python", "--set", "python=" + (folder / "worker"), "--threads", "1",
-                       "--out", folder / "run.db"});
+  const Ran ran = run({"rollout", "alfworld", "--groups", "2", "--group-size", "2", "--max-steps", "3",
+                       "--policy", "random", "--set", "backend=python", "--set",
+                       "python=" + (folder / "worker"), "--threads", "1", "--out", folder / "run.db"});
   INFO(ran.err);
   REQUIRE(ran.status == 0);
   const Recording recording = *read_recording(folder / "run.db");
@@ -237,8 +244,9 @@ for line in sys.stdin:
 
 TEST_CASE("dynamic sampling: groups without signal are sampled again, and resuming gives the same") {
   TemporaryFolder folder;
-  const std::vector<std::string> words{"rollout", "dummy", "--groups", "4", "--policy", "mixed:0.6", "--filter-equal-groups",
-                                       "--max-tries", "3"};
+  const std::vector<std::string> words{
+      "rollout",     "dummy", "--groups", "4", "--policy", "mixed:0.6", "--filter-equal-groups",
+      "--max-tries", "3"};
   const auto with_out = [&](const std::string& out, const std::vector<std::string>& more = {}) {
     std::vector<std::string> all = words;
     all.insert(all.end(), {"--out", out});

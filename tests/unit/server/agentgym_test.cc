@@ -16,10 +16,14 @@ TEST_CASE("an id-based game is created, played, scored and closed") {
   const std::string id = at(created.body, "id");
   REQUIRE(server.post("/agentgym/dummy//create", R"({"ignored":1})").status == 200);
   const auto body = [&](const std::string& rest) { return "{\"id\":" + id + rest + "}"; };
-  REQUIRE(at(server.post("/agentgym/dummy/step", body(R"(,"action":"right")")).body, "error") == "step before reset");
+  REQUIRE(at(server.post("/agentgym/dummy/step", body(R"(,"action":"right")")).body, "error") ==
+          "step before reset");
   const std::string first = server.post("/agentgym/dummy/reset", body(R"(,"data_idx":1)")).body;
-  REQUIRE(first == R"({"observation":"You stand in cell 4. The goal is cell 6, the trap is cell 0.","reward":0.0,"score":0.0,"done":false})");
-  REQUIRE(server.get("/agentgym/dummy/observation?id=" + id).body == "\"You stand in cell 4. The goal is cell 6, the trap is cell 0.\"");
+  REQUIRE(
+      first ==
+      R"({"observation":"You stand in cell 4. The goal is cell 6, the trap is cell 0.","reward":0.0,"score":0.0,"done":false})");
+  REQUIRE(server.get("/agentgym/dummy/observation?id=" + id).body ==
+          "\"You stand in cell 4. The goal is cell 6, the trap is cell 0.\"");
   server.post("/agentgym/dummy/step", body(R"(,"action":"right")"));
   const std::string last = server.post("/agentgym/dummy/step", body(R"(,"action":"right")")).body;
   REQUIRE(at(last, "done") == "true");
@@ -53,13 +57,15 @@ TEST_CASE("a shop is opened at once, and the same session number is the same goa
   REQUIRE(json(server.get("/agentgym/webshop/observation?env_idx=" + a).body).GetString() == at(page, "0"));
   const std::string actions = server.get("/agentgym/webshop/available_actions?env_idx=" + a).body;
   REQUIRE(actions == R"({"has_search_bar":true,"clickables":["search"]})");
-  const std::string step = server.post("/agentgym/webshop/step", "{\"env_idx\":" + a + R"(,"action":"search[red]"})").body;
+  const std::string step =
+      server.post("/agentgym/webshop/step", "{\"env_idx\":" + a + R"(,"action":"search[red]"})").body;
   for (const char* member : {"state", "reward", "done", "info"}) REQUIRE(json(step).HasMember(member));
   const std::string state = server.get("/agentgym/webshop/state?env_idx=" + a).body;
   REQUIRE(at(state, "url").find("http") == 0);
   REQUIRE(at(state, "html").find("<") != std::string::npos);
   REQUIRE(at(state, "instruction_text") != "");
-  REQUIRE(at(server.post("/agentgym/webshop/step", "{\"env_idx\":" + a + R"(,"action":"nonsense"})").body, "state") == at(step, "state"));
+  REQUIRE(at(server.post("/agentgym/webshop/step", "{\"env_idx\":" + a + R"(,"action":"nonsense"})").body,
+             "state") == at(step, "state"));
   REQUIRE(server.get("/agentgym/webshop/").body == "\"ok\"");
   REQUIRE(json(server.get("/agentgym/webshop/list_envs").body).Size() == 2);
   REQUIRE(server.post("/agentgym/webshop/close", "{\"env_idx\":" + a + "}").body == "true");
@@ -71,9 +77,12 @@ TEST_CASE("a household game shows its texts as these clients know them") {
   const std::string id = at(server.post("/agentgym/alfworld/create", "").body, "id");
   const auto body = [&](const std::string& rest) { return "{\"id\":" + id + rest + "}"; };
   REQUIRE(at(server.post("/agentgym/alfworld/step", body(R"(,"action":"look")")).body, "error") != "");
-  REQUIRE(at(server.post("/agentgym/alfworld/reset", body(R"(,"game":0,"world_type":"Other")")).body, "error") != "");
-  REQUIRE(at(server.post("/agentgym/alfworld/reset", body(R"(,"game":100000,"world_type":"Text")")).body, "error") != "");
-  const std::string first = server.post("/agentgym/alfworld/reset", body(R"(,"game":0,"world_type":"Text")")).body;
+  REQUIRE(at(server.post("/agentgym/alfworld/reset", body(R"(,"game":0,"world_type":"Other")")).body,
+             "error") != "");
+  REQUIRE(at(server.post("/agentgym/alfworld/reset", body(R"(,"game":100000,"world_type":"Text")")).body,
+             "error") != "");
+  const std::string first =
+      server.post("/agentgym/alfworld/reset", body(R"(,"game":0,"world_type":"Text")")).body;
   const std::string text = at(first, "observation");
   REQUIRE(text.find("Welcome") == std::string::npos);
   REQUIRE(text.find("\n\n") == std::string::npos);
@@ -87,12 +96,15 @@ TEST_CASE("a household game shows its texts as these clients know them") {
   for (const rapidjson::Value& action : json(first)["available_actions"].GetArray()) {
     const std::string word = action.GetString();
     if (!word.starts_with("go to ")) continue;
-    const std::string step = server.post("/agentgym/alfworld/step", body(",\"action\":\"" + word + "\"")).body;
+    const std::string step =
+        server.post("/agentgym/alfworld/step", body(",\"action\":\"" + word + "\"")).body;
     REQUIRE_FALSE(at(step, "observation").starts_with("You arrive at loc "));
     break;
   }
   const std::string detail = server.get("/agentgym/alfworld/detail?id=" + id).body;
-  for (const char* member : {"world_type", "game", "observation", "available_actions", "done", "reward", "deleted"}) REQUIRE(json(detail).HasMember(member));
+  for (const char* member :
+       {"world_type", "game", "observation", "available_actions", "done", "reward", "deleted"})
+    REQUIRE(json(detail).HasMember(member));
   REQUIRE(server.post("/agentgym/alfworld/reset", body(R"(,"game":0)")).status == 422);
   REQUIRE(server.post("/agentgym/alfworld/close", body("")).body == "true");
 }

@@ -58,7 +58,13 @@ Seen read_all(std::string bytes, std::size_t most, Stream& dice) {
 
 TEST_CASE("messages come out whole, whatever the fragments and the pieces", "[fuzz]") {
   Stream dice(Hasher().add("frames").finish());
-  const std::vector<std::string> texts{"", "{}", "caf\xc3\xa9", "\xe4\xb8\xad\xf0\x9f\x98\x80", std::string(125, 'a'), std::string(126, 'b'), std::string(70000, 'c')};
+  const std::vector<std::string> texts{"",
+                                       "{}",
+                                       "caf\xc3\xa9",
+                                       "\xe4\xb8\xad\xf0\x9f\x98\x80",
+                                       std::string(125, 'a'),
+                                       std::string(126, 'b'),
+                                       std::string(70000, 'c')};
   for (int round = 0; round < test::fuzz_rounds(300); ++round) {
     std::string bytes;
     Seen sent;
@@ -69,14 +75,16 @@ TEST_CASE("messages come out whole, whatever the fragments and the pieces", "[fu
       const std::size_t cuts = dice.below(4);
       for (std::size_t part = 0; part < cuts; ++part) {  // unfinished fragments, with a ping behind each
         const std::size_t size = dice.below(text.size() - at + 1);
-        bytes += client_frame(part == 0 ? opcode : 0U, text.substr(at, size), dice) + client_frame(0x89, "now", dice);
+        bytes += client_frame(part == 0 ? opcode : 0U, text.substr(at, size), dice) +
+                 client_frame(0x89, "now", dice);
         sent.emplace_back(FrameKind::kPing, "now", 0);
         at += size;
       }
       bytes += client_frame(0x80 | (cuts == 0 ? opcode : 0U), text.substr(at), dice);
       sent.emplace_back(opcode == 1 ? FrameKind::kText : FrameKind::kBinary, text, 0);
     }
-    for (const std::size_t most : {std::size_t{1} << 20, std::size_t{4000}, std::size_t{7}}) REQUIRE(read_all(bytes, most, dice) == sent);
+    for (const std::size_t most : {std::size_t{1} << 20, std::size_t{4000}, std::size_t{7}})
+      REQUIRE(read_all(bytes, most, dice) == sent);
   }
 }
 
@@ -85,9 +93,11 @@ TEST_CASE("damaged streams end in one failure with a code of the protocol, howev
   for (int round = 0; round < test::fuzz_rounds(5000); ++round) {
     std::string bytes;
     for (int n = 0; n < 4; ++n) {
-      bytes += client_frame(static_cast<unsigned>(dice.below(256)), std::string(dice.below(140), static_cast<char>(dice.below(256))), dice);
+      bytes += client_frame(static_cast<unsigned>(dice.below(256)),
+                            std::string(dice.below(140), static_cast<char>(dice.below(256))), dice);
     }
-    for (std::uint64_t n = dice.below(4); n > 0; --n) bytes[dice.below(bytes.size())] = static_cast<char>(dice.below(256));
+    for (std::uint64_t n = dice.below(4); n > 0; --n)
+      bytes[dice.below(bytes.size())] = static_cast<char>(dice.below(256));
     const Seen whole = read_all(bytes, bytes.size(), dice);
     const Seen pieces = read_all(bytes, 3, dice);
     REQUIRE(whole == pieces);
@@ -100,7 +110,9 @@ TEST_CASE("damaged streams end in one failure with a code of the protocol, howev
 
 TEST_CASE("UTF-8 in pieces is judged as in one piece", "[fuzz]") {
   Stream dice(Hasher().add("utf8").finish());
-  const std::vector<std::string> bits{"a", "\x7f", "\x80", "\xbf", "\xc0", "\xc2", "\xdf", "\xe0", "\xa0", "\xed", "\x9f", "\xef", "\xf0", "\x90", "\xf4", "\x8f", "\xf5", "\xff", "abcdefgh"};
+  const std::vector<std::string> bits{"a",    "\x7f", "\x80", "\xbf", "\xc0",    "\xc2", "\xdf",
+                                      "\xe0", "\xa0", "\xed", "\x9f", "\xef",    "\xf0", "\x90",
+                                      "\xf4", "\x8f", "\xf5", "\xff", "abcdefgh"};
   for (int round = 0; round < test::fuzz_rounds(20000); ++round) {
     std::string text;
     for (std::uint64_t n = dice.below(7); n > 0; --n) text += bits[dice.below(bits.size())];
@@ -116,7 +128,9 @@ TEST_CASE("what we send is what a client reads") {
   for (const std::size_t size : {0, 125, 126, 65535, 65536}) {
     std::string out;
     append_frame(out, Opcode::kText, std::string(size, 'x'));
-    const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(out[i])); };
+    const auto byte = [&](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(out[i]));
+    };
     const std::size_t head = size < 126 ? 2 : size < 65536 ? 4 : 10;
     REQUIRE(byte(0) == 0x81);
     REQUIRE(byte(1) == (size < 126 ? size : size < 65536 ? 126 : 127));

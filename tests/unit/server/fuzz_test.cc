@@ -13,24 +13,80 @@ namespace lodestep::harness {
 namespace {
 
 const std::vector<std::string> kBodies{
-    "", "{}", "[]", "null", R"({"seed":7,"episode_id":"e1","split":"train"})", R"({"action":{"command":"right"},"timeout_s":2})",
-    R"({"type":"reset","data":{"seed":7,"index":3}})", R"({"type":"step","data":{"command":"right"}})", R"({"type":"state"})",
+    "",
+    "{}",
+    "[]",
+    "null",
+    R"({"seed":7,"episode_id":"e1","split":"train"})",
+    R"({"action":{"command":"right"},"timeout_s":2})",
+    R"({"type":"reset","data":{"seed":7,"index":3}})",
+    R"({"type":"step","data":{"command":"right"}})",
+    R"({"type":"state"})",
     R"({"type":"step","data":{"type":"call_tool","tool_name":"act","arguments":{"command":"left"}}})",
     R"({"type":"mcp","data":{"jsonrpc":"2.0","method":"tools/call","params":{"name":"act","arguments":{"command":"x"}},"id":1}})",
-    R"({"jsonrpc":"2.0","method":"openenv/session/create","id":1})", R"({"id":17,"data_idx":4})", R"({"id":17,"action":"up"})",
-    R"({"env":"dummy","seed":1,"split":"train","index":5,"max_steps":15,"group":"g"})", R"({"action":"right","step_id":1})",
+    R"({"jsonrpc":"2.0","method":"openenv/session/create","id":1})",
+    R"({"id":17,"data_idx":4})",
+    R"({"id":17,"action":"up"})",
+    R"({"env":"dummy","seed":1,"split":"train","index":5,"max_steps":15,"group":"g"})",
+    R"({"action":"right","step_id":1})",
     R"({"sessions":["00000000000000000000000000000000"],"actions":["right"],"step_ids":[1]})",
-    R"({"env":"dummy","tasks":["1"],"group_size":2})", R"({"split":"train","start":1,"stop":4})",
-    R"({"id":1,"method":"POST","path":"/v1/sessions","body":{"env":"dummy"}})", R"({"snapshot":"bG9kZXN0ZXA="})", R"({"count":2})"};
+    R"({"env":"dummy","tasks":["1"],"group_size":2})",
+    R"({"split":"train","start":1,"stop":4})",
+    R"({"id":1,"method":"POST","path":"/v1/sessions","body":{"env":"dummy"}})",
+    R"({"snapshot":"bG9kZXN0ZXA="})",
+    R"({"count":2})"};
 
-const std::vector<std::string> kTargets{
-    "/reset", "/step", "/state", "/schema", "/mcp", "/openenv/sokoban/reset", "/dummy/tasks", "/dummy/task_range", "/agentgym/dummy/create",
-    "/agentgym/dummy/reset", "/agentgym/dummy/step", "/agentgym/dummy/close", "/agentgym/dummy/observation?id=3", "/v1/sessions",
-    "/v1/sessions/00000000000000000000000000000000/step", "/v1/batch/reset", "/v1/batch/step", "/v1/groups", "/v1/groups/g/step",
-    "/v1/groups/g/advantages?estimator=grpo&gamma=0.5", "/v1/advantages", "/v1/tasks?env=dummy&limit=3", "/v1/limits"};
+const std::vector<std::string> kTargets{"/reset",
+                                        "/step",
+                                        "/state",
+                                        "/schema",
+                                        "/mcp",
+                                        "/openenv/sokoban/reset",
+                                        "/dummy/tasks",
+                                        "/dummy/task_range",
+                                        "/agentgym/dummy/create",
+                                        "/agentgym/dummy/reset",
+                                        "/agentgym/dummy/step",
+                                        "/agentgym/dummy/close",
+                                        "/agentgym/dummy/observation?id=3",
+                                        "/v1/sessions",
+                                        "/v1/sessions/00000000000000000000000000000000/step",
+                                        "/v1/batch/reset",
+                                        "/v1/batch/step",
+                                        "/v1/groups",
+                                        "/v1/groups/g/step",
+                                        "/v1/groups/g/advantages?estimator=grpo&gamma=0.5",
+                                        "/v1/advantages",
+                                        "/v1/tasks?env=dummy&limit=3",
+                                        "/v1/limits"};
 
-const std::vector<std::string> kPieces{"\"", "\\", "{", "}", "[", "]", ",", ":", "null", "-1", "1e999", "NaN", "\xff", "\xed\xa0\x80", std::string(1, '\0'),
-                                       "%", "%00", "%2e%2e", "/", "?", "&", "=", "\\ud800", "18446744073709551616", "0.5", "true", std::string(70, '[')};
+const std::vector<std::string> kPieces{"\"",
+                                       "\\",
+                                       "{",
+                                       "}",
+                                       "[",
+                                       "]",
+                                       ",",
+                                       ":",
+                                       "null",
+                                       "-1",
+                                       "1e999",
+                                       "NaN",
+                                       "\xff",
+                                       "\xed\xa0\x80",
+                                       std::string(1, '\0'),
+                                       "%",
+                                       "%00",
+                                       "%2e%2e",
+                                       "/",
+                                       "?",
+                                       "&",
+                                       "=",
+                                       "\\ud800",
+                                       "18446744073709551616",
+                                       "0.5",
+                                       "true",
+                                       std::string(70, '[')};
 
 std::string damaged(std::string text, Stream& dice) {
   for (std::uint64_t n = dice.below(4); n > 0; --n) {
@@ -60,7 +116,8 @@ TEST_CASE("fuzz: damaged HTTP requests", "[fuzz]") {
   Stream dice(Hasher().add("fuzz http").finish());
   const std::vector<std::string> methods{"GET", "POST", "POST", "POST", "DELETE", "HEAD", "BREW"};
   for (int i = 0; i < test::fuzz_rounds(20000); ++i) {
-    const HttpRequest request{methods[dice.below(methods.size())], damaged(kTargets[dice.below(kTargets.size())], dice),
+    const HttpRequest request{methods[dice.below(methods.size())],
+                              damaged(kTargets[dice.below(kTargets.size())], dice),
                               damaged(kBodies[dice.below(kBodies.size())], dice)};
     CAPTURE(request.method, request.target, request.body);
     const HttpResponse response = server.application.handle(request);
@@ -94,7 +151,8 @@ TEST_CASE("targets come apart without surprises") {
   REQUIRE(parse_target("/a%20b?x=1+2&y")->path == std::vector<std::string>{"a b"});
   REQUIRE(parse_target("/?x=1+2&y")->parameter("x") == "1 2");
   REQUIRE(parse_target("http://host:1/a?b=c")->path == std::vector<std::string>{"a"});
-  for (const char* bad : {"/%", "/%2", "/%zz", "/..", "/a/%2e%2e/b", "/%5c", "/\\", "/%ff", "/%00", "*", "a/b"}) {
+  for (const char* bad :
+       {"/%", "/%2", "/%zz", "/..", "/a/%2e%2e/b", "/%5c", "/\\", "/%ff", "/%00", "*", "a/b"}) {
     CAPTURE(bad);
     REQUIRE_FALSE(parse_target(bad));
   }

@@ -1,4 +1,5 @@
-// Steps that take longer than the limit: answered in time with an error, their late answers nobody's, everybody else served.
+// Steps that take longer than the limit: answered in time with an error, their late answers nobody's,
+// everybody else served.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -7,8 +8,8 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -61,7 +62,9 @@ class GatedEnv final : public Environment {
   StateKeys state_keys() const override { return inner_->state_keys(); }
   Hash128 true_state_hash() const override { return inner_->true_state_hash(); }
   Details details() const override { return inner_->details(); }
-  std::unique_ptr<Environment> clone() const override { return std::make_unique<GatedEnv>(inner_->clone(), gate_); }
+  std::unique_ptr<Environment> clone() const override {
+    return std::make_unique<GatedEnv>(inner_->clone(), gate_);
+  }
   Snapshot snapshot() const override { return inner_->snapshot(); }
   Status restore(const Snapshot& snapshot) override { return inner_->restore(snapshot); }
 
@@ -78,8 +81,12 @@ class GatedFactory final : public EnvFactory {
   Hash128 data_digest() const override { return inner_->data_digest(); }
   std::vector<std::string> splits() const override { return inner_->splits(); }
   Result<std::size_t> task_count(std::string_view split) const override { return inner_->task_count(split); }
-  Result<std::string> task_id(std::string_view split, std::size_t index) const override { return inner_->task_id(split, index); }
-  std::unique_ptr<Environment> make() const override { return std::make_unique<GatedEnv>(inner_->make(), gate_); }
+  Result<std::string> task_id(std::string_view split, std::size_t index) const override {
+    return inner_->task_id(split, index);
+  }
+  std::unique_ptr<Environment> make() const override {
+    return std::make_unique<GatedEnv>(inner_->make(), gate_);
+  }
 
  private:
   std::shared_ptr<const EnvFactory> inner_;
@@ -100,18 +107,23 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client() { close(socket_); }
 
-  void send(const std::string& bytes) { REQUIRE(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size())); }
+  void send(const std::string& bytes) {
+    REQUIRE(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+  }
 
   // A request and its reply: the status, then the body.
-  std::pair<int, std::string> ask(const std::string& method, const std::string& path, const std::string& body = "") {
-    send(method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  std::pair<int, std::string> ask(const std::string& method, const std::string& path,
+                                  const std::string& body = "") {
+    send(method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n\r\n" + body);
     return reply();
   }
   std::pair<int, std::string> reply() {
     while (data_.find("\r\n\r\n") == std::string::npos) more();
     const std::size_t head = data_.find("\r\n\r\n") + 4;
     const std::size_t length = data_.find("Content-Length: ");
-    const std::size_t size = length < head ? static_cast<std::size_t>(std::stoul(data_.substr(length + 16))) : 0;
+    const std::size_t size =
+        length < head ? static_cast<std::size_t>(std::stoul(data_.substr(length + 16))) : 0;
     while (data_.size() < head + size) more();
     std::pair<int, std::string> out{std::stoi(data_.substr(9, 3)), data_.substr(head, size)};
     data_.erase(0, head + size);
@@ -119,18 +131,23 @@ class Client {
   }
 
   void upgrade(const std::string& path) {
-    send("GET " + path + " HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    send("GET " + path +
+         " HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: "
+         "dGhlIHNhbXBsZSBub25jZQ==\r\n"
          "Sec-WebSocket-Version: 13\r\n\r\n");
     REQUIRE(reply().first == 101);
   }
-  void say(const std::string& text) { send(std::string("\x81") + static_cast<char>(0x80 | text.size()) + std::string(4, '\0') + text); }
+  void say(const std::string& text) {
+    send(std::string("\x81") + static_cast<char>(0x80 | text.size()) + std::string(4, '\0') + text);
+  }
   std::pair<int, std::string> frame() {
     while (data_.size() < 2) more();
     std::size_t size = static_cast<unsigned char>(data_[1]);
     std::size_t head = 2;
     if (size == 126) {
       while (data_.size() < 4) more();
-      size = static_cast<std::size_t>(static_cast<unsigned char>(data_[2])) << 8 | static_cast<unsigned char>(data_[3]);
+      size = static_cast<std::size_t>(static_cast<unsigned char>(data_[2])) << 8 |
+             static_cast<unsigned char>(data_[3]);
       head = 4;
     }
     while (data_.size() < head + size) more();
@@ -161,7 +178,12 @@ class Client {
 
 struct SlowServer {
   explicit SlowServer(std::int64_t step_milliseconds = 200)
-      : service({{{"dummy", "gated", std::make_shared<GatedFactory>(gate), 20}}, limits(step_milliseconds), nullptr, 0, "test"}, clock),
+      : service({{{"dummy", "gated", std::make_shared<GatedFactory>(gate), 20}},
+                 limits(step_milliseconds),
+                 nullptr,
+                 0,
+                 "test"},
+                clock),
         application(service, {}),
         sockets(listen(application)),
         port(sockets->port()) {}
@@ -210,8 +232,10 @@ TEST_CASE("a step on /ws that passes the limit is an error in time; its late ans
   std::string reply;
   do reply = client.say_and_hear(kReset);
   while (at(reply, "type") == "error");
-  REQUIRE(at(reply, "data.observation.text") == "You stand in cell 2. The goal is cell 6, the trap is cell 0.");
-  REQUIRE(at(client.say_and_hear(kLeft), "data.observation.text") == "You stand in cell 1. The goal is cell 6, the trap is cell 0.");
+  REQUIRE(at(reply, "data.observation.text") ==
+          "You stand in cell 2. The goal is cell 6, the trap is cell 0.");
+  REQUIRE(at(client.say_and_hear(kLeft), "data.observation.text") ==
+          "You stand in cell 1. The goal is cell 6, the trap is cell 0.");
 }
 
 TEST_CASE("after a lost step only a reset goes on") {
@@ -248,7 +272,8 @@ TEST_CASE("a peer that closes while its step runs is answered at once") {
 TEST_CASE("/v1: a late step is 504, a retry with its step_id gets its answer, once") {
   SlowServer server;
   Client client(server.port);
-  const std::string path = "/v1/sessions/" + at(client.ask("POST", "/v1/sessions", R"({"index":3})").second, "session_id");
+  const std::string path =
+      "/v1/sessions/" + at(client.ask("POST", "/v1/sessions", R"({"index":3})").second, "session_id");
   client.ask("POST", path + "/reset");
   const std::string step = R"({"action":"wait","step_id":1})";
   const auto late = client.ask("POST", path + "/step", step);
@@ -268,9 +293,11 @@ TEST_CASE("/v1: a late step is 504, a retry with its step_id gets its answer, on
 TEST_CASE("/v1: closing a session whose step runs does not wait for it") {
   SlowServer server(60000);
   Client player(server.port), other(server.port);
-  const std::string path = "/v1/sessions/" + at(other.ask("POST", "/v1/sessions", R"({"index":3})").second, "session_id");
+  const std::string path =
+      "/v1/sessions/" + at(other.ask("POST", "/v1/sessions", R"({"index":3})").second, "session_id");
   other.ask("POST", path + "/reset");
-  player.send("POST " + path + "/step HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{\"action\":\"wait\"}");
+  player.send("POST " + path +
+              "/step HTTP/1.1\r\nHost: x\r\nContent-Length: 17\r\n\r\n{\"action\":\"wait\"}");
   server.gate.await_inside(1);
   REQUIRE(at(other.ask("GET", path).second, "busy") == "true");
   REQUIRE(other.ask("DELETE", path).first == 200);
@@ -315,7 +342,9 @@ TEST_CASE("steps that stand still on all workers but one delay neither health no
   client.say_and_hear(kReset);
   REQUIRE(at(client.say_and_hear(kLeft), "type") == "observation");
   server.gate.let_go();
-  for (const auto& one : stuck) REQUIRE(at(one->hear(), "data.observation.text") == "You stand in cell 3. The goal is cell 6, the trap is cell 0.");
+  for (const auto& one : stuck)
+    REQUIRE(at(one->hear(), "data.observation.text") ==
+            "You stand in cell 3. The goal is cell 6, the trap is cell 0.");
 }
 
 }  // namespace

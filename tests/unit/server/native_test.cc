@@ -24,8 +24,10 @@ TEST_CASE("a session is opened, played, looked at and closed") {
   REQUIRE(at(first, "step_count") == "0");
   REQUIRE(at(first, "state_key") == "dummy/1:cell=2");
   REQUIRE(at(first, "session_id") == id);
-  const std::string step = server.post("/v1/sessions/" + id + "/step", R"({"action":"right","step_id":1})").body;
-  for (const char* member : {"observation", "reward", "done", "step_count", "terminated", "truncated", "state_key", "action_valid", "episode_id"}) {
+  const std::string step =
+      server.post("/v1/sessions/" + id + "/step", R"({"action":"right","step_id":1})").body;
+  for (const char* member : {"observation", "reward", "done", "step_count", "terminated", "truncated",
+                             "state_key", "action_valid", "episode_id"}) {
     CAPTURE(member);
     REQUIRE(json(step).HasMember(member));
   }
@@ -82,17 +84,25 @@ TEST_CASE("batches answer in order, and one failure does not fail the others") {
   const std::string b = open(server);
   const std::string ghost = random_id();
   const std::string sessions = R"("sessions":[")" + a + "\",\"" + ghost + "\",\"" + b + "\"]";
-  const std::string reset = server.post("/v1/batch/reset", "{" + sessions + R"(,"groups":[{"seed":5,"size":2},{"seed":6,"size":1}]})").body;
+  const std::string reset =
+      server
+          .post("/v1/batch/reset", "{" + sessions + R"(,"groups":[{"seed":5,"size":2},{"seed":6,"size":1}]})")
+          .body;
   REQUIRE(at(reset, "results.0.metadata.seed") == "5");
   REQUIRE(at(reset, "results.1.error.code") == "NO_SESSION");
   REQUIRE(at(reset, "results.1.status") == "404");
   REQUIRE(at(reset, "results.2.metadata.seed") == "6");
-  const std::string step = server.post("/v1/batch/step", "{" + sessions + R"(,"actions":["right","right","left"],"step_ids":[1,1,1]})").body;
+  const std::string step =
+      server
+          .post("/v1/batch/step",
+                "{" + sessions + R"(,"actions":["right","right","left"],"step_ids":[1,1,1]})")
+          .body;
   REQUIRE(at(step, "results.0.state_key") == "dummy/1:cell=3");
   REQUIRE(at(step, "results.1.error.code") == "NO_SESSION");
   REQUIRE(at(step, "results.2.state_key") == "dummy/1:cell=1");
   REQUIRE(server.post("/v1/batch/step", "{" + sessions + R"(,"actions":["right"]})").status == 400);
-  REQUIRE(server.post("/v1/batch/reset", "{" + sessions + R"(,"groups":[{"seed":5,"size":2}]})").status == 400);
+  REQUIRE(server.post("/v1/batch/reset", "{" + sessions + R"(,"groups":[{"seed":5,"size":2}]})").status ==
+          400);
 }
 
 TEST_CASE("snapshots and forks stand where the session stood") {
@@ -105,12 +115,15 @@ TEST_CASE("snapshots and forks stand where the session stood") {
   REQUIRE(forked.status == 201);
   const std::string copy = at(forked.body, "sessions.1");
   REQUIRE(copy.size() == 32);
-  const std::string there = server.post("/v1/sessions/" + copy + "/step", R"({"action":"left","step_id":2})").body;
+  const std::string there =
+      server.post("/v1/sessions/" + copy + "/step", R"({"action":"left","step_id":2})").body;
   REQUIRE(at(there, "state_key") == "dummy/1:cell=2");
   REQUIRE(at(there, "step_count") == "2");
-  const std::string here = server.post("/v1/sessions/" + id + "/step", R"({"action":"right","step_id":2})").body;
+  const std::string here =
+      server.post("/v1/sessions/" + id + "/step", R"({"action":"right","step_id":2})").body;
   REQUIRE(at(here, "state_key") == "dummy/1:cell=4");
-  const std::string back = server.post("/v1/sessions/" + id + "/restore", "{\"snapshot\":\"" + snapshot + "\"}").body;
+  const std::string back =
+      server.post("/v1/sessions/" + id + "/restore", "{\"snapshot\":\"" + snapshot + "\"}").body;
   REQUIRE(at(back, "state_key") == "dummy/1:cell=3");
   REQUIRE(server.post("/v1/sessions/" + id + "/restore", R"({"snapshot":"bm8="})").status == 400);
 }
@@ -130,16 +143,22 @@ TEST_CASE("groups are made, stepped and credited in one call each") {
   REQUIRE(json(made)["observations"].Size() == 4);
   REQUIRE(at(made, "observations.0") == at(made, "observations.1"));
   const std::string path = "/v1/groups/" + at(made, "group_set_id");
-  const std::string one = server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":1})").body;
-  REQUIRE(at(one, "state_keys") == R"(["dummy/1:cell=5","dummy/1:cell=3","dummy/1:cell=1","dummy/1:cell=3"])");
-  REQUIRE(server.post(path + "/step", R"({"actions":["left","left","left","left"],"step_id":1})").body == one);
-  REQUIRE(server.post(path + "/step", R"({"actions":["left","left","left","left"],"step_id":3})").status == 409);
+  const std::string one =
+      server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":1})").body;
+  REQUIRE(at(one, "state_keys") ==
+          R"(["dummy/1:cell=5","dummy/1:cell=3","dummy/1:cell=1","dummy/1:cell=3"])");
+  REQUIRE(server.post(path + "/step", R"({"actions":["left","left","left","left"],"step_id":1})").body ==
+          one);
+  REQUIRE(server.post(path + "/step", R"({"actions":["left","left","left","left"],"step_id":3})").status ==
+          409);
   REQUIRE(server.post(path + "/step", R"({"actions":["left"],"step_id":2})").status == 400);
-  const std::string two = server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":2})").body;
+  const std::string two =
+      server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":2})").body;
   REQUIRE(at(two, "dones") == "[true,false,true,false]");
   REQUIRE(at(two, "rewards") == "[1.0,0.0,0.0,0.0]");
   // Members that are done keep their last result with reward 0.
-  const std::string three = server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":3})").body;
+  const std::string three =
+      server.post(path + "/step", R"({"actions":["right","left","left","right"],"step_id":3})").body;
   REQUIRE(at(three, "rewards.0") == "0.0");
   REQUIRE(at(three, "observations.0") == at(two, "observations.0"));
   REQUIRE(at(three, "step_counts") == "[2,3,2,3]");
@@ -166,11 +185,14 @@ TEST_CASE("a large group keeps its order") {
   TestServer server;
   const std::string made = make_group(server, R"({"env":"dummy","tasks":["3"],"group_size":129})");
   std::string actions;
-  for (int i = 0; i < 129; ++i) actions += std::string(i == 0 ? "" : ",") + (i % 3 == 0 ? "\"right\"" : "\"left\"");
-  const std::string reply = server.post("/v1/groups/" + at(made, "group_set_id") + "/step", "{\"actions\":[" + actions + "]}").body;
+  for (int i = 0; i < 129; ++i)
+    actions += std::string(i == 0 ? "" : ",") + (i % 3 == 0 ? "\"right\"" : "\"left\"");
+  const std::string reply =
+      server.post("/v1/groups/" + at(made, "group_set_id") + "/step", "{\"actions\":[" + actions + "]}").body;
   REQUIRE(json(reply)["rewards"].Size() == 129);
   for (int i = 0; i < 129; ++i) {
-    REQUIRE(at(reply, "state_keys." + std::to_string(i)) == (i % 3 == 0 ? "dummy/1:cell=3" : "dummy/1:cell=1"));
+    REQUIRE(at(reply, "state_keys." + std::to_string(i)) ==
+            (i % 3 == 0 ? "dummy/1:cell=3" : "dummy/1:cell=1"));
   }
 }
 
@@ -179,7 +201,8 @@ TEST_CASE("a group by split, count and seed is the same every time") {
   const std::string body = R"({"env":"dummy","split":"train","count":3,"seed":9,"group_size":1})";
   const std::string a = make_group(server, body);
   const std::string b = make_group(server, body);
-  for (const char* path : {"groups.0.task", "groups.1.task", "groups.2.task", "observations"}) REQUIRE(at(a, path) == at(b, path));
+  for (const char* path : {"groups.0.task", "groups.1.task", "groups.2.task", "observations"})
+    REQUIRE(at(a, path) == at(b, path));
 }
 
 TEST_CASE("groups are made whole or not at all") {
@@ -219,12 +242,16 @@ TEST_CASE("advantages of steps recorded elsewhere, in three forms") {
   const std::string list = server.post("/v1/advantages?estimator=grpo", "[" + a + "," + b + "]").body;
   REQUIRE(at(list, "advantages.0") == first);
   for (const char* name : {"records", "steps"}) {
-    const std::string object = server.post("/v1/advantages", std::string("{\"") + name + "\":[" + a + "," + b +
-                                                                 R"(],"estimator":"grpo","options":{"norm_by_std":false}})").body;
+    const std::string object =
+        server
+            .post("/v1/advantages", std::string("{\"") + name + "\":[" + a + "," + b +
+                                        R"(],"estimator":"grpo","options":{"norm_by_std":false}})")
+            .body;
     REQUIRE(json(object)["advantages"][0]["advantage"].GetDouble() == 0.5);
     REQUIRE(at(object, "diagnostics.episodes") == "2");
   }
-  for (const char* bad : {"", "[]x", "{}", R"({"records":3})", R"([{"task":"u"}])", R"({"records":[],"estimator":"none"})"}) {
+  for (const char* bad :
+       {"", "[]x", "{}", R"({"records":3})", R"([{"task":"u"}])", R"({"records":[],"estimator":"none"})"}) {
     CAPTURE(bad);
     REQUIRE(server.post("/v1/advantages", bad).status == 400);
   }
@@ -240,7 +267,8 @@ TEST_CASE("lists, limits and the OpenAPI document") {
   REQUIRE(at(server.get("/v1/limits").body, "body.unit") == "bytes");
   const rapidjson::Document document = json(server.get("/v1/openapi.json").body);
   REQUIRE(std::string(document["openapi"].GetString()) == "3.1.0");
-  for (const char* path : {"/v1/sessions", "/v1/sessions/{id}/step", "/v1/groups/{id}/advantages", "/v1/advantages"}) {
+  for (const char* path :
+       {"/v1/sessions", "/v1/sessions/{id}/step", "/v1/groups/{id}/advantages", "/v1/advantages"}) {
     REQUIRE(document["paths"].HasMember(path));
   }
 }
@@ -249,12 +277,16 @@ TEST_CASE("the stream answers any route with the client's id") {
   TestServer server;
   auto stream = server.socket("/v1/stream");
   REQUIRE(stream);
-  const std::string opened = stream->on_message(R"({"id":"a1","path":"/v1/sessions","body":{"env":"dummy","index":0}})").text;
+  const std::string opened =
+      stream->on_message(R"({"id":"a1","path":"/v1/sessions","body":{"env":"dummy","index":0}})").text;
   REQUIRE(at(opened, "id") == "a1");
   REQUIRE(at(opened, "status") == "201");
   const std::string id = at(opened, "body.session_id");
   stream->on_message(R"({"id":2,"path":"/v1/sessions/)" + id + R"(/reset"})");
-  const std::string step = stream->on_message(R"({"id":{"n":3},"path":"/v1/sessions/)" + id + R"(/step","body":{"action":"right"}})").text;
+  const std::string step =
+      stream
+          ->on_message(R"({"id":{"n":3},"path":"/v1/sessions/)" + id + R"(/step","body":{"action":"right"}})")
+          .text;
   REQUIRE(at(step, "id.n") == "3");
   REQUIRE(at(step, "body.done") == "true");
   REQUIRE(at(stream->on_message(R"({"id":4,"method":"GET","path":"/v1/envs"})").text, "status") == "200");
@@ -275,7 +307,8 @@ TEST_CASE("tokens are wanted everywhere but at the health checks") {
   };
   REQUIRE(with("Bearer second-token") == 200);
   REQUIRE(with("bearer first-token") == 200);
-  for (const char* wrong : {"Bearer", "Bearer ", "Bearer first-toke", "Bearer first-token2", "Basic first-token", "first-token"}) {
+  for (const char* wrong : {"Bearer", "Bearer ", "Bearer first-toke", "Bearer first-token2",
+                            "Basic first-token", "first-token"}) {
     CAPTURE(wrong);
     REQUIRE(with(wrong) == 401);
   }

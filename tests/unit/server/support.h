@@ -1,4 +1,5 @@
-// A service over the dummy environment with a clock that stands still, and shortcuts to talk to it without sockets.
+// A service over the dummy environment with a clock that stands still, and shortcuts to talk to it without
+// sockets.
 #pragma once
 
 #include <rapidjson/document.h>
@@ -20,10 +21,18 @@ inline HostedEnvironment hosted(const std::string& name) {
 
 struct TestServer {
   explicit TestServer(Limits limits = {}, Recorder* recorder = nullptr, std::vector<std::string> tokens = {})
-      : service({{hosted("dummy"), hosted("sokoban"), hosted("webshop"), hosted("alfworld")}, limits, recorder, 0, "test"}, clock), application(service, std::move(tokens)) {}
+      : service({{hosted("dummy"), hosted("sokoban"), hosted("webshop"), hosted("alfworld")},
+                 limits,
+                 recorder,
+                 0,
+                 "test"},
+                clock),
+        application(service, std::move(tokens)) {}
 
   HttpResponse get(const std::string& target) { return application.handle({"GET", target, ""}); }
-  HttpResponse post(const std::string& target, const std::string& body) { return application.handle({"POST", target, body}); }
+  HttpResponse post(const std::string& target, const std::string& body) {
+    return application.handle({"POST", target, body});
+  }
   std::unique_ptr<SocketHandler> socket(const std::string& target) {
     HttpResponse refusal;
     return application.open_socket({"GET", target, ""}, refusal);
