@@ -263,11 +263,16 @@ Hash128 member_key(std::uint64_t run_seed, const std::string& task, std::size_t 
 }
 
 Situation situation_of(const Environment& environment) {
+  return situation_of(environment, environment.observe().observation.text, true);
+}
+
+Situation situation_of(const Environment& environment, std::string observation, bool tells_distance) {
   Situation out;
-  out.observation = environment.observe().observation.text;
+  out.observation = std::move(observation);
   out.admissible = environment.admissible_actions();
   out.keys = environment.state_keys();
   out.state_hash = environment.true_state_hash();
+  if (!tells_distance) return out;
   const Details details = environment.details();
   if (const auto distance = details.find("distance_to_goal"); distance != details.end()) {
     out.distance = parse_double(distance->second).value_or(std::numeric_limits<double>::infinity());

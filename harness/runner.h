@@ -67,6 +67,8 @@ Hash128 member_key(std::uint64_t run_seed, const std::string& task, std::size_t 
 
 // What an observer of the environment sees now.
 Situation situation_of(const Environment& environment);
+// The same for a caller that has the text already and knows whether the environment tells true distances.
+Situation situation_of(const Environment& environment, std::string observation, bool tells_distance);
 
 // `count` tasks of a split, drawn without replacement by the run seed, in a fixed order (a task comes twice
 // only when the split has fewer).

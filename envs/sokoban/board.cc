@@ -1,6 +1,8 @@
 #include "envs/sokoban/board.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string_view>
 
 namespace lodestep::sokoban {
 namespace {
@@ -118,15 +120,25 @@ std::string board_text(const Board& board) {
   static constexpr std::string_view kSymbols[] = {" # \t", " _ \t", " O \t", " \xe2\x88\x9a \t",
                                                   " X \t", " P \t", " S \t"};
   const Level& level = board.level();
-  std::string out;
-  out.reserve(board.cells().size() * 4 + 16);
+  const Grid& cells = board.cells();
+  // Every symbol has four bytes but that of a box on a target, which has six.
+  const std::size_t size = 4 * cells.size() + 2 * static_cast<std::size_t>(board.on_target()) +
+                           static_cast<std::size_t>(level.rows - 1);
+  std::string out(size, '\n');
+  char* at = out.data();
   std::size_t cell = 0;
   for (int row = 0; row < level.rows; ++row) {
-    if (row > 0) out += '\n';
+    if (row > 0) ++at;  // the break is there
     for (int col = 0; col < level.cols; ++col, ++cell) {
-      std::uint8_t code = board.cells()[cell];
+      std::uint8_t code = cells[cell];
       if (code == kPlayer && level.fixed[cell] == kTarget) code = kPlayerOnTarget;
-      out += kSymbols[code];
+      const std::string_view symbol = kSymbols[code];
+      if (code == kBoxOnTarget) {
+        std::memcpy(at, symbol.data(), 6);
+      } else {
+        std::memcpy(at, symbol.data(), 4);
+      }
+      at += symbol.size();
     }
   }
   return out;

@@ -64,6 +64,7 @@ class SokobanEnv final : public Environment {
     last_ = command.kind == Kind::kPush   ? board_->push(command.direction)
             : command.kind == Kind::kWalk ? board_->walk(command.direction)
                                           : Moved{};
+    if (last_.box) stage_.clear();
     const bool valid = command.kind != Kind::kUnknown;
     passed_over_ = skipped && board_->solved();
     StepResult result = observe();
@@ -92,6 +93,7 @@ class SokobanEnv final : public Environment {
   std::vector<std::string> admissible_actions() const override {
     std::vector<std::string> actions;
     if (!board_ || (rules().after_done == AfterDone::kStop && board_->solved())) return actions;
+    actions.reserve(std::size(kDirections));
     // Moves that change the room; `still` only where the player is shut in.
     for (const Direction direction : kDirections) {
       if (board_->can_push(direction))
@@ -114,18 +116,23 @@ class SokobanEnv final : public Environment {
 
   StateKeys state_keys() const override {
     if (!board_) return {};
-    const Level& level = board_->level();
+    const auto cols = static_cast<std::size_t>(board_->level().cols);
+    const auto player = static_cast<std::size_t>(board_->player());
+    const bool on_target = board_->level().fixed[player] == kTarget;
+    constexpr std::string_view kHead = "sokoban/1:";
     StateKeys keys;
-    keys.exact = "sokoban/1:" + to_xsb(level.rows, level.cols, view(level.fixed, board_->cells()), '-');
-    keys.exact.pop_back();
-    std::replace(keys.exact.begin() + 10, keys.exact.end(), '\n', '/');
-    keys.relevant = keys.exact;  // the same without the player
-    std::replace(keys.relevant.begin(), keys.relevant.end(), '@', '-');
-    std::replace(keys.relevant.begin(), keys.relevant.end(), '+', '.');
-    const std::vector<int> boxes = facts_->map().boxes_in(board_->cells());
-    const std::optional<int> left =
-        facts_->map().frozen(boxes) ? std::nullopt : facts_->map().assignment(boxes);
-    keys.stage = left ? "sokoban/1:pushes=" + std::to_string(*left) : "sokoban/1:dead";
+    keys.relevant.assign(kHead.size() + board_->cells().size() + board_->cells().size() / cols - 1, '/');
+    char* at = std::copy(kHead.begin(), kHead.end(), keys.relevant.data());
+    for (std::size_t cell = 0; cell < board_->cells().size(); ++cell) {
+      if (cell != 0 && cell % cols == 0) ++at;  // the slash is there
+      *at++ = "#-.*$-"[board_->cells()[cell]];
+    }
+    const std::size_t place = kHead.size() + player + player / cols;
+    if (on_target) keys.relevant[place] = '.';
+    keys.exact = keys.relevant;  // the same with the player
+    keys.exact[place] = on_target ? '+' : '@';
+    if (stage_.empty()) stage_ = stage();
+    keys.stage = stage_;
     return keys;
   }
 
@@ -160,6 +167,7 @@ class SokobanEnv final : public Environment {
     copy->counted_ = counted_;
     copy->last_ = last_;
     copy->passed_over_ = passed_over_;
+    copy->stage_ = stage_;
     return copy;
   }
 
@@ -192,7 +200,7 @@ class SokobanEnv final : public Environment {
       return refuse("damaged snapshot");
     }
     begin(snapshot.task, *facts);
-    board_ = board;
+    board_ = board;  // nothing has asked for the stage yet
     counted_ = static_cast<int>(*counted);
     last_ = {(*flags & 1) != 0, (*flags & 2) != 0};
     passed_over_ = (*flags & 4) != 0;
@@ -216,15 +224,24 @@ class SokobanEnv final : public Environment {
     counted_ = 0;  // the original does not look: boxes that start on targets pay at the first step
     last_ = {};
     passed_over_ = false;
+    stage_.clear();
+  }
+
+  std::string stage() const {
+    const std::vector<int> boxes = facts_->map().boxes_in(board_->cells());
+    const std::optional<int> left =
+        facts_->map().frozen(boxes) ? std::nullopt : facts_->map().assignment(boxes);
+    return left ? "sokoban/1:pushes=" + std::to_string(*left) : "sokoban/1:dead";
   }
 
   std::shared_ptr<const Shared> shared_;
   Task task_;
   std::shared_ptr<const LevelFacts> facts_;
   std::optional<Board> board_;
-  int counted_ = 0;           // boxes on targets at the last counted step
-  Moved last_;                // what the last action moved
-  bool passed_over_ = false;  // the last action was verl-agent's 0 in a solved room, answered "not done"
+  int counted_ = 0;            // boxes on targets at the last counted step
+  Moved last_;                 // what the last action moved
+  mutable std::string stage_;  // of the boxes as they stand; empty: to be found when it is asked for
+  bool passed_over_ = false;   // the last action was verl-agent's 0 in a solved room, answered "not done"
 };
 
 }  // namespace

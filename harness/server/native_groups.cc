@@ -2,12 +2,13 @@
 #include <rapidjson/document.h>
 
 #include <algorithm>
-#include <future>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "harness/internal/json.h"
@@ -27,65 +28,62 @@ class Columns {
  public:
   void add(const Session& session, const StepResult& result) {
     const Shown shown(session);
-    append(observations_, json_quote(result.observation.text));
-    append(actions_, json_array(shown.actions()));
-    append(keys_, json_quote(shown.state_key()));
-    append(rewards_, reward_json(result.reward));
-    append(dones_, flag(is_done(session, result)));
-    append(terminated_, flag(result.done()));
-    append(truncated_, flag(session.episode.truncated()));
-    append(valid_, flag(result.action_valid));
-    append(counts_, std::to_string(session.episode.steps()));
-    append(errors_, "null");
+    JsonWriter::append_quoted(next(kObservations), result.observation.text);
+    JsonWriter::append_quoted(next(kActions), shown.actions());
+    JsonWriter::append_quoted(next(kKeys), shown.state_key());
+    next(kRewards) += reward_json(result.reward);
+    next(kDones) += flag(is_done(session, result));
+    next(kTerminated) += flag(result.done());
+    next(kTruncated) += flag(session.episode.truncated());
+    next(kValid) += flag(result.action_valid);
+    next(kCounts) += std::to_string(session.episode.steps());
+    next(kErrors) += "null";
   }
   // A member that could not be played.
   void add_error(const std::string& message) {
-    for (std::string* column :
-         {&observations_, &actions_, &keys_, &rewards_, &terminated_, &truncated_, &valid_, &counts_}) {
-      append(*column, "null");
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      next(column) += column == kErrors ? json_quote(message) : column == kDones ? "true" : "null";
     }
-    append(dones_, "true");
-    append(errors_, json_quote(message));
     failed_ = true;
   }
-  // The members of `later` follow the present ones.
-  void merge(const Columns& later) {
-    const auto add_all = [](std::string& column, const std::string& more) {
-      if (!more.empty()) append(column, more);
-    };
-    add_all(observations_, later.observations_);
-    add_all(actions_, later.actions_);
-    add_all(keys_, later.keys_);
-    add_all(rewards_, later.rewards_);
-    add_all(dones_, later.dones_);
-    add_all(terminated_, later.terminated_);
-    add_all(truncated_, later.truncated_);
-    add_all(valid_, later.valid_);
-    add_all(counts_, later.counts_);
-    add_all(errors_, later.errors_);
-    failed_ = failed_ || later.failed_;
-  }
-  void put(JsonObject& out) const {
-    out.list("observations", observations_)
-        .list("available_actions", actions_)
-        .list("state_keys", keys_)
-        .list("rewards", rewards_)
-        .list("dones", dones_)
-        .list("terminated", terminated_)
-        .list("truncated", truncated_)
-        .list("action_valid", valid_)
-        .list("step_counts", counts_);
-    if (failed_) out.list("errors", errors_);
+  // The columns of all `parts`, in their order.
+  static void put(JsonObject& out, const std::vector<Columns>& parts) {
+    const bool failed =
+        std::any_of(parts.begin(), parts.end(), [](const Columns& part) { return part.failed_; });
+    std::vector<std::string_view> pieces(parts.size());
+    for (std::size_t column = 0; column < kColumns; ++column) {
+      if (column == kErrors && !failed) continue;
+      for (std::size_t i = 0; i < parts.size(); ++i) pieces[i] = parts[i].values_[column];
+      out.list(kNames[column], pieces);
+    }
   }
 
  private:
+  enum Column : std::size_t {
+    kObservations,
+    kActions,
+    kKeys,
+    kRewards,
+    kDones,
+    kTerminated,
+    kTruncated,
+    kValid,
+    kCounts,
+    kErrors,
+    kColumns
+  };
+  static constexpr std::array<const char*, kColumns> kNames{
+      "observations", "available_actions", "state_keys",   "rewards",     "dones",
+      "terminated",   "truncated",         "action_valid", "step_counts", "errors"};
+
   static const char* flag(bool value) { return value ? "true" : "false"; }
-  static void append(std::string& column, std::string_view value) {
-    if (!column.empty()) column += ',';
-    column += value;
+  // The column, ready for another value.
+  std::string& next(std::size_t column) {
+    std::string& values = values_[column];
+    if (!values.empty()) values += ',';
+    return values;
   }
-  std::string observations_, actions_, keys_, rewards_, dones_, terminated_, truncated_, valid_, counts_,
-      errors_;
+  std::array<std::string, kColumns> values_;
   bool failed_ = false;
 };
 
@@ -179,8 +177,8 @@ HttpResponse create_groups(const Call& call) {
                             " sessions are more than one request may make (limit batch_sessions = " +
                             std::to_string(limits.batch_sessions) + ")");
   }
-  Columns columns;
-  const Result<std::shared_ptr<GroupSet>> made = make_groups(call, wish, columns);
+  std::vector<Columns> columns(1);
+  const Result<std::shared_ptr<GroupSet>> made = make_groups(call, wish, columns.front());
   if (!made) {
     if (made.error().code != ErrorCode::kUnavailable) return native_error(made.error());
     call.service.metrics().count_refusal("capacity");
@@ -198,7 +196,7 @@ HttpResponse create_groups(const Call& call) {
       .text("env", name)
       .count("seed", wish.seed)
       .raw("groups", json_list(groups));
-  columns.put(out);
+  Columns::put(out, columns);
   return json_response(201, out.end());
 }
 
@@ -206,46 +204,29 @@ HttpResponse no_group(const std::string& id) {
   return native_error(404, "NO_GROUP", "there is no group " + id.substr(0, 100));
 }
 
-// Steps the members from `begin` to `end`.
-Columns step_members(Service& service, const std::vector<std::shared_ptr<Session>>& members,
-                     const std::vector<std::string>& actions, std::size_t begin, std::size_t end) {
-  Columns columns;
-  for (std::size_t i = begin; i < end; ++i) {
-    const Lease session(members[i], service.pool().clock());
-    if (!session) {
-      columns.add_error("another request is playing the session");
-      continue;
-    }
-    if (session->closed) {
-      columns.add_error("the session is closed");
-      continue;
-    }
-    if (!session->episode.started()) {
-      columns.add_error("no episode is running");
-      continue;
-    }
-    const Result<StepResult> result = service.step(*session, actions[i]);
-    if (result) {
-      columns.add(*session, *result);
-    } else {
-      columns.add_error(error_reason(result.error()));
-    }
-  }
-  return columns;
+// Steps one member.
+void step_member(Service& service, const std::shared_ptr<Session>& member, const std::string& action,
+                 Columns& columns) {
+  const Lease session(member, service.pool().clock());
+  if (!session) return columns.add_error("another request is playing the session");
+  if (session->closed) return columns.add_error("the session is closed");
+  if (!session->episode.started()) return columns.add_error("no episode is running");
+  const Result<StepResult> result = service.step(*session, action);
+  if (!result) return columns.add_error(error_reason(result.error()));
+  columns.add(*session, *result);
 }
 
-// A large group is stepped from both ends of the list at once: members share nothing.
-Columns step_all(Service& service, const std::vector<std::shared_ptr<Session>>& members,
-                 const std::vector<std::string>& actions) {
-  constexpr std::size_t kWorthAThread = 64;
-  const std::size_t count = members.size();
-  if (count < kWorthAThread || std::thread::hardware_concurrency() < 2)
-    return step_members(service, members, actions, 0, count);
-  std::future<Columns> second = std::async(
-      std::launch::async, [&] { return step_members(service, members, actions, count / 2, count); });
-  Columns columns = step_members(service, members, actions, 0, count / 2);
-  columns.merge(second.get());
-  return columns;
+// Steps all members, in parts, on as many threads as are free: members share nothing.
+std::vector<Columns> step_all(Service& service, const std::vector<std::shared_ptr<Session>>& members,
+                              const std::vector<std::string>& actions) {
+  constexpr std::size_t kPart = 16;
+  std::vector<Columns> parts((members.size() + kPart - 1) / kPart);
+  service.helpers().run(parts.size(), [&](std::size_t part) {
+    const std::size_t end = std::min((part + 1) * kPart, members.size());
+    for (std::size_t i = part * kPart; i < end; ++i)
+      step_member(service, members[i], actions[i], parts[part]);
+  });
+  return parts;
 }
 
 std::vector<std::shared_ptr<Session>> members_of(GroupSet& set) {
@@ -277,11 +258,11 @@ HttpResponse step_group(const Call& call) {
                         "step_id " + std::to_string(step_id) + " does not follow the last one: expected " +
                             std::to_string(set->step_id + 1));
   }
-  Columns columns = step_all(call.service, members, *actions);
+  const std::vector<Columns> columns = step_all(call.service, members, *actions);
   JsonObject out;
   out.text("group_set_id", set->id);
   if (step_id != 0) out.count("step_id", step_id);
-  columns.put(out);
+  Columns::put(out, columns);
   std::string reply = out.end();
   if (step_id != 0) {
     set->step_id = step_id;

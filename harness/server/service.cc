@@ -194,8 +194,10 @@ Result<StepResult> Service::step(Session& session, std::string_view action) {
   session.last_reward = result.reward;
   if (session.record) {
     EpisodeRecord& record = *session.record;
+    // An environment that tells distances does so from the reset on.
+    const bool tells_distance = record.last.distance.has_value();
     record.steps.push_back({std::move(record.last), std::string(action), result.action_valid, result.reward});
-    record.last = situation_of(episode.environment());
+    record.last = situation_of(episode.environment(), result.observation.text, tells_distance);
     record.outcome = result.outcome;
     record.truncated = episode.truncated();
   }

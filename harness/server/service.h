@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/recorder.h"
+#include "harness/server/helpers.h"
 #include "harness/server/limits.h"
 #include "harness/server/metrics.h"
 #include "harness/server/session.h"
@@ -48,6 +49,7 @@ class Service {
   SessionPool& pool() { return pool_; }
   GroupTable& groups() { return *groups_; }
   Metrics& metrics() { return metrics_; }
+  Helpers& helpers() { return helpers_; }
 
   // The task that a choice names; with neither index nor id, the seed picks one of the split.
   static Result<Task> choose_task(const HostedEnvironment& environment, const TaskChoice& choice);
@@ -98,6 +100,7 @@ class Service {
   std::map<std::string, std::unique_ptr<HostedEnvironment>> variants_;
   mutable std::mutex ready_mutex_;
   std::string unready_reason_ = "the start-up self-test has not run yet";
+  Helpers helpers_;  // last, so that they end first
 };
 
 }  // namespace lodestep::harness

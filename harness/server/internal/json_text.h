@@ -22,11 +22,16 @@ class JsonObject {
     out_ += json;
     return *this;
   }
-  // Values that are JSON already, separated by commas.
-  JsonObject& list(std::string_view name, std::string_view values) {
-    out_.reserve(out_.size() + name.size() + values.size() + 16);
+  // A list whose values are JSON already: pieces of it, each of some values separated by commas.
+  JsonObject& list(std::string_view name, const std::vector<std::string_view>& pieces) {
     raw(name, "[");
-    out_ += values;
+    bool first = true;
+    for (const std::string_view piece : pieces) {
+      if (piece.empty()) continue;
+      if (!first) out_ += ',';
+      first = false;
+      out_ += piece;
+    }
     out_ += ']';
     return *this;
   }
@@ -73,28 +78,41 @@ class JsonWriter {
   }
   JsonWriter& texts(std::string_view name, const std::vector<std::string>& values) {
     begin(name);
-    out_ += '[';
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (i != 0) out_ += ',';
-      append_quoted(out_, values[i]);
-    }
-    out_ += ']';
+    append_quoted(out_, values);
     return *this;
   }
   JsonWriter& count(std::string_view name, std::size_t value) { return raw(name, std::to_string(value)); }
   JsonWriter& boolean(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
 
-  // Text as JSON; plain ASCII, which most of it is, goes over in one piece.
+  // Text as JSON, as json_quote writes it; ASCII without rare characters, which most of it is, in one pass.
   static void append_quoted(std::string& out, std::string_view text) {
+    const std::size_t before = out.size();
+    out.resize(before + 2 * text.size() + 2);
+    char* to = out.data() + before;
+    *to++ = '"';
     for (const char c : text) {
-      if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) {  // negative: not ASCII
-        out += json_quote(text);
-        return;
+      if (static_cast<signed char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f) {  // negative: not ASCII
+        if (c != '\n' && c != '\t' && c != '"' && c != '\\') {
+          out.resize(before);
+          out += json_quote(text);
+          return;
+        }
+        *to++ = '\\';
+        *to++ = c == '\n' ? 'n' : c == '\t' ? 't' : c;
+      } else {
+        *to++ = c;
       }
     }
-    out += '"';
-    out += text;
-    out += '"';
+    *to++ = '"';
+    out.resize(static_cast<std::size_t>(to - out.data()));
+  }
+  static void append_quoted(std::string& out, const std::vector<std::string>& texts) {
+    out += '[';
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (i != 0) out += ',';
+      append_quoted(out, texts[i]);
+    }
+    out += ']';
   }
 
  private:
