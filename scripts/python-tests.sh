@@ -14,13 +14,9 @@ pip install --quiet -r python/requirements-test.txt
 pip install --quiet --no-deps -r python/requirements-test-no-deps.txt
 timeout 900 pip install --quiet -r python/requirements-test.txt -r python/requirements-adapters.txt ||
   echo "the trainers' libraries could not be installed: their tests are skipped" >&2
-# OpenEnv's client has an environment of its own; tests find it by this name.
-export LODESTEP_OPENENV_PYTHON="${LODESTEP_OPENENV_PYTHON:-$PWD/build/openenv-venv/bin/python}"
-if [ ! -x "$LODESTEP_OPENENV_PYTHON" ]; then
-  python3 -m venv build/openenv-venv
-  timeout 300 "$LODESTEP_OPENENV_PYTHON" -m pip install --quiet -r python/requirements-openenv.txt &&
-    timeout 300 "$LODESTEP_OPENENV_PYTHON" -m pip install --quiet --no-deps openenv-core==0.3.0 ||
-    echo "OpenEnv's client could not be installed: its tests are skipped" >&2
-fi
+# OpenEnv's clients have environments of their own; tests find one by this name.
+scripts/clients.sh
+client=build/clients/openenv==0.10.0
+[ ! -e "$client/installed" ] || export LODESTEP_OPENENV_PYTHON="${LODESTEP_OPENENV_PYTHON:-$PWD/$client/bin/python}"
 pip install --quiet --no-build-isolation --no-deps --force-reinstall .
 python -m pytest -q -rs "$@"

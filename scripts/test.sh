@@ -10,8 +10,6 @@ if command -v npm >/dev/null && ! cmp -s web/package-lock.json web/node_modules/
     echo "npm ci failed: the viewer's browser tests will skip" >&2
 fi
 scripts/clients.sh
-client=build/clients/openenv==0.10.0
-[ ! -e "$client/installed" ] || export LODESTEP_OPENENV_PYTHON="$PWD/$client/bin/python"
 scripts/build.sh release
 ctest --test-dir build --output-on-failure --parallel "$(nproc)"
 scripts/python-tests.sh
