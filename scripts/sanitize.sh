@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs tests under sanitizers: sanitize.sh [asan|tsan] [TIMES] [PROGRAM...]
-#   asan  the laws and every fuzz test, with AddressSanitizer and UndefinedBehaviorSanitizer (what test.sh runs)
+#   asan  the laws and every fuzz test, with AddressSanitizer and UndefinedBehaviorSanitizer
 #   tsan  the tests that share data between threads, with ThreadSanitizer
 # TIMES multiplies the rounds of the fuzz tests. Test programs named after it replace the preset's own (webshop, server and
 # harness are built on the whole program, so they take longer).
