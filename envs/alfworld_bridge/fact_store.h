@@ -1,7 +1,7 @@
 // The facts met while a game is grounded: in order of arrival, findable by value and by one argument.
 //   FactStore store(predicates, constants);
 //   const auto [number, fresh] = store.insert(predicate, 2, {cup, table});
-// Threads: one at a time. Owns its tables. Internal to ground.cc.
+// Threads: one at a time. Owns its tables. Internal to ground.cc and instance_search.cc.
 #pragma once
 
 #include <algorithm>
@@ -76,6 +76,7 @@ class FactStore {
   }
   const Entry& operator[](std::int32_t number) const { return entries_[static_cast<std::size_t>(number)]; }
   std::size_t size() const { return entries_.size(); }
+  std::size_t predicates() const { return of_.size(); }
 
  private:
   struct Slot {

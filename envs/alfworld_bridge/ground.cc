@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <unordered_map>
 
 #include "envs/alfworld_bridge/fact_store.h"
+#include "envs/alfworld_bridge/form.h"
 #include "envs/alfworld_bridge/game.h"
+#include "envs/alfworld_bridge/instance_search.h"
 #include "envs/alfworld_bridge/narrator.h"
 #include "envs/alfworld_bridge/task_view.h"
 #include "envs/environment.h"
@@ -18,10 +19,7 @@ namespace {
 constexpr std::size_t kMaxAtoms = 30000;  // atoms and rows must fit the codes of game.h
 constexpr std::size_t kMaxRows = 30000;
 constexpr std::size_t kMaxInstances = 400000;
-constexpr std::size_t kMaxWork = 20'000'000;  // steps of the search for instances
 constexpr std::size_t kWideDependents = 128;  // from here on masks beat counters
-
-using Binding = std::array<Id, kMaxVariables>;
 
 class Grounder {
  public:
@@ -35,21 +33,14 @@ class Grounder {
 
   Status run() {
     find_relevant();
-    triggers_.resize(domain_.predicates.size());
     for (std::size_t a = 0; a < domain_.actions.size(); ++a) {
       if (Status status = check_command_rule(a); !status) return status;
-      for (std::size_t c = 0; c < domain_.actions[a].precondition.cases.size(); ++c) {
-        forms_.push_back(make_form(a, domain_.actions[a].precondition, c));
-        for (std::uint32_t i = 0; i < forms_.back().claims.size(); ++i) {
-          const Claim& claim = forms_.back().claims[i];
-          if (!forms_.back().possible || !claim.positive || !claim.changes) continue;
-          triggers_[static_cast<std::size_t>(claim.predicate)].push_back(
-              {static_cast<std::uint32_t>(forms_.size() - 1), i});
-        }
-      }
+      const Formula& precondition = domain_.actions[a].precondition;
+      for (std::size_t c = 0; c < precondition.cases.size(); ++c)
+        forms_.push_back(make_form(domain_, problem_, relevant_, a, precondition, c));
     }
     load_facts();
-    if (Status status = reach(); !status) return status;
+    if (Status status = find_instances(); !status) return status;
     name_constants();
     if (Status status = number_atoms(); !status) return status;
     choose_pivot();
@@ -61,40 +52,6 @@ class Grounder {
   }
 
  private:
-  // A term of a formula as this problem sees it: a variable's number, or a constant of the problem (kNone: it
-  // has no such object).
-  struct Argument {
-    bool variable = false;
-    Id index = 0;
-  };
-  struct Claim {  // a literal with its constants looked up
-    std::int16_t predicate = kEquality;
-    bool positive = true;
-    bool changes = false;
-    std::uint8_t arity = 0;
-    std::array<Argument, kMaxArity> args{};
-  };
-  struct Change {  // an effect with its constants looked up
-    Claim change;
-    bool conditional = false;
-    Claim condition;
-    bool relevant = true;
-    bool removes_pivot = false;  // filled by choose_pivot: it takes away the fact that pivots
-  };
-  // One case of one action's (or the goal's) condition.
-  struct Form {
-    std::size_t action = 0;
-    const Formula* formula = nullptr;
-    std::vector<Claim> claims;
-    std::vector<Change> changes;
-    std::vector<std::uint16_t> variables;  // all that need a value
-    bool possible = true;
-    bool may_be_noop = false;  // by its predicates, its effects could all be implied by its condition
-    // Filled by choose_pivot:
-    std::int32_t pivot = -1;           // index of the claim that pivots
-    std::vector<std::uint16_t> holes;  // parameters known only from the pivot fact
-    std::vector<std::uint16_t> kept;   // the other variables
-  };
   struct Instance {
     std::uint32_t form = 0;
     std::uint32_t binding = 0;  // into bindings_
@@ -104,12 +61,6 @@ class Grounder {
     return {ErrorCode::kUnsupported, message, where_, ""};
   }
   std::size_t arity(std::size_t predicate) const { return domain_.predicates[predicate].arity; }
-  // Notes why the search stops; the first reason stays.
-  bool give_up(const std::string& message) {
-    if (failure_.ok()) failure_ = unsupported(message);
-    return false;
-  }
-
   // Predicates that can influence a command, a text or the goal. The others are not kept.
   void find_relevant() {
     relevant_.assign(domain_.predicates.size(), false);
@@ -177,78 +128,6 @@ class Grounder {
     return {};
   }
 
-  Form make_form(std::size_t action, const Formula& formula, std::size_t index) const {
-    Form form;
-    form.action = action;
-    form.formula = &formula;
-    std::vector<Id> constants;
-    for (const std::string& name : formula.constants) {
-      const auto found =
-          std::lower_bound(problem_.constants.begin(), problem_.constants.end(), name,
-                           [](const Constant& constant, const std::string& id) { return constant.id < id; });
-      const bool known = found != problem_.constants.end() && found->id == name;
-      constants.push_back(known ? static_cast<Id>(found - problem_.constants.begin()) : kNone);
-    }
-    const auto claim = [&](const Literal& literal) {
-      Claim out{literal.predicate, literal.positive, false, literal.arity, {}};
-      out.changes =
-          literal.predicate >= 0 && domain_.predicates[static_cast<std::size_t>(literal.predicate)].fluent;
-      for (std::size_t k = 0; k < literal.arity; ++k) {
-        const Term& term = literal.args[k];
-        out.args[k] = {term.variable, term.variable ? term.index : constants[term.index]};
-      }
-      return out;
-    };
-    for (const Literal& literal : formula.cases[index].literals) {
-      form.claims.push_back(claim(literal));
-      for (const Argument& argument : form.claims.back().args) {
-        if (literal.positive && !argument.variable && argument.index == kNone) form.possible = false;
-      }
-    }
-    const std::vector<std::uint16_t>& witnesses = formula.cases[index].witnesses;
-    const bool is_goal = action == domain_.actions.size();
-    const std::size_t parameters = is_goal ? 0 : domain_.actions[action].parameters;
-    for (std::size_t v = 0; v < parameters; ++v) form.variables.push_back(static_cast<std::uint16_t>(v));
-    form.variables.insert(form.variables.end(), witnesses.begin(), witnesses.end());
-    for (const std::uint16_t variable : form.variables) {
-      const std::int16_t type = formula.variables[variable].type;
-      const auto fits = [&](const Constant& constant) { return type == kAnyType || constant.type == type; };
-      if (std::none_of(problem_.constants.begin(), problem_.constants.end(), fits)) form.possible = false;
-    }
-    if (is_goal) return form;
-    for (const Effect& effect : domain_.actions[action].effects) {
-      Change change{claim(effect.change), effect.conditional, {}, false, false};
-      if (effect.conditional) change.condition = claim(effect.condition);
-      change.relevant = relevant_[static_cast<std::size_t>(effect.change.predicate)];
-      form.changes.push_back(change);
-    }
-    form.may_be_noop = std::all_of(form.changes.begin(), form.changes.end(), [&](const Change& effect) {
-      const auto alike = [&](const Claim& other) {
-        return other.predicate == effect.change.predicate && other.positive == effect.change.positive;
-      };
-      const auto added = [&](const Change& other) {
-        return other.change.predicate == effect.change.predicate && other.change.positive;
-      };
-      return !effect.conditional &&
-             (std::any_of(form.claims.begin(), form.claims.end(), alike) ||
-              (!effect.change.positive && std::any_of(form.changes.begin(), form.changes.end(), added)));
-    });
-    return form;
-  }
-
-  static Id value(const Binding& binding, const Argument& argument) {
-    return argument.variable ? binding[argument.index] : argument.index;
-  }
-  // The claim's fact; false while a variable has no value or a constant does not exist.
-  static bool resolve(const Binding& binding, const Claim& claim, Args& args) {
-    args = {};
-    for (std::size_t i = 0; i < claim.arity; ++i) {
-      args[i] = value(binding, claim.args[i]);
-      if (args[i] == kNone) return false;
-    }
-    return true;
-  }
-
   void load_facts() {
     initial_.reserve(problem_.init.size());
     for (const Fact& fact : problem_.init) {
@@ -258,252 +137,34 @@ class Grounder {
     }
   }
 
-  // 1. Reachability: every fact that can become true if nothing were ever taken away, and every
-  // instance of an action over such facts. Each instance is found once: at its newest fact.
+  // 1. Instances of actions.
 
-  Status reach() {
-    plans_.assign(forms_.size(), {});
-    for (std::uint32_t f = 0; f < forms_.size(); ++f) {
-      const Form& form = forms_[f];
-      const auto waits = [](const Claim& claim) { return claim.positive && claim.changes; };
-      if (!form.possible || std::any_of(form.claims.begin(), form.claims.end(), waits)) continue;
-      if (!match(f, -1, -1)) return failure_;
-    }
-    for (std::size_t fact = 0; fact < store_.size(); ++fact) {
-      for (const Trigger& trigger : triggers_[store_[static_cast<std::int32_t>(fact)].predicate]) {
-        if (!match(trigger.form, static_cast<std::int32_t>(trigger.claim), static_cast<std::int32_t>(fact)))
-          return failure_;
-      }
-    }
-    return {};
+  Status find_instances() {
+    InstanceSearch search(problem_, store_, forms_, [this](std::uint32_t f, const Binding& binding) {
+      return add_instance(f, binding);
+    });
+    const char* failure = search.reach();
+    return failure == nullptr ? Status() : Status(unsupported(failure));
   }
 
-  // The order in which a form's claims are looked at once the trigger's variables have values: tests as
-  // soon as they can be made, otherwise the claim with the fewest candidates.
-  struct Step {
-    std::uint16_t claim = 0;
-    bool test = false;        // all arguments known by then
-    std::uint16_t known = 0;  // otherwise: an argument known by then, kMaxArity if there is none
-  };
-  struct Plan {
-    std::vector<Step> steps;
-    std::vector<std::uint16_t> loose;  // variables that no claim gives a value
-    std::vector<std::uint16_t> late;   // tests that wait for those
-  };
-
-  Plan make_plan(const Form& form, std::int32_t trigger) const {
-    const std::vector<Claim>& claims = form.claims;
-    std::vector<bool> bound(form.formula->variables.size(), false);
-    std::vector<bool> done(claims.size(), false);
-    const auto known = [&](const Argument& argument) { return !argument.variable || bound[argument.index]; };
-    const auto take = [&](std::size_t index) {
-      done[index] = true;
-      for (std::size_t i = 0; i < claims[index].arity; ++i) {
-        if (claims[index].args[i].variable) bound[claims[index].args[i].index] = true;
-      }
-    };
-    if (trigger >= 0) take(static_cast<std::size_t>(trigger));
-    Plan plan;
-    while (true) {
-      std::size_t best = claims.size();
-      std::size_t best_cost = SIZE_MAX;
-      for (std::size_t i = 0; i < claims.size(); ++i) {
-        if (done[i]) continue;
-        const bool free =
-            !std::all_of(claims[i].args.begin(), claims[i].args.begin() + claims[i].arity, known);
-        if (free && (claims[i].predicate == kEquality || !claims[i].positive)) continue;
-        std::size_t cost = 0;
-        if (free) {
-          const auto predicate = static_cast<std::uint16_t>(claims[i].predicate);
-          cost = store_.of(predicate).size() + 1000;
-          for (std::size_t k = 0; k < claims[i].arity; ++k) {
-            if (known(claims[i].args[k])) cost = std::min(cost, store_.fan_out(predicate, k));
-          }
-        }
-        if (cost < best_cost) {
-          best = i;
-          best_cost = cost;
-        }
-      }
-      if (best == claims.size()) break;
-      Step step{static_cast<std::uint16_t>(best), best_cost == 0, kMaxArity};
-      std::size_t least = SIZE_MAX;
-      for (std::uint16_t i = 0; i < claims[best].arity && !step.test; ++i) {
-        if (!known(claims[best].args[i])) continue;
-        const std::size_t fan_out = store_.fan_out(static_cast<std::uint16_t>(claims[best].predicate), i);
-        if (fan_out < least) step.known = i;
-        least = std::min(least, fan_out);
-      }
-      plan.steps.push_back(step);
-      take(best);
-    }
-    for (const std::uint16_t variable : form.variables) {
-      if (!bound[variable]) plan.loose.push_back(variable);
-    }
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-      if (!done[i]) plan.late.push_back(static_cast<std::uint16_t>(i));
-    }
-    return plan;
-  }
-
-  // The search gives each instance to add_instance (or add_goal_case). False: it was given up.
-  bool match(std::uint32_t f, std::int32_t trigger, std::int32_t fact) {
+  // Returns why there can be no more instances, or nullptr.
+  const char* add_instance(std::uint32_t f, const Binding& binding) {
     const Form& form = forms_[f];
-    Binding binding;
-    binding.fill(kNone);
-    trigger_ = trigger;
-    trigger_fact_ = fact;
-    if (trigger >= 0 &&
-        !unify(form, form.claims[static_cast<std::size_t>(trigger)], store_[fact].args, binding))
-      return true;
-    std::vector<std::optional<Plan>>& plans = plans_[f];
-    if (plans.empty()) plans.resize(form.claims.size() + 1);
-    std::optional<Plan>& plan = plans[static_cast<std::size_t>(trigger + 1)];
-    if (!plan) plan = make_plan(form, trigger);
-    plan_ = &*plan;
-    return join(form, f, 0, binding);
-  }
-
-  bool type_fits(const Form& form, std::size_t variable, Id constant) const {
-    const std::int16_t type = form.formula->variables[variable].type;
-    return type == kAnyType || problem_.constants[constant].type == type;
-  }
-
-  bool unify(const Form& form, const Claim& claim, const Args& args, Binding& binding) const {
-    for (std::size_t i = 0; i < claim.arity; ++i) {
-      const Argument& argument = claim.args[i];
-      const Id now = value(binding, argument);
-      if (now == args[i]) continue;
-      if (!argument.variable || now != kNone || !type_fits(form, argument.index, args[i])) return false;
-      binding[argument.index] = args[i];
-    }
-    return true;
-  }
-
-  bool join(const Form& form, std::uint32_t f, std::size_t at, Binding& binding) {
-    if (++work_ > kMaxWork) return give_up("the game is too large to ground");
-    for (; at < plan_->steps.size(); ++at) {
-      const Step& step = plan_->steps[at];
-      const Claim& claim = form.claims[step.claim];
-      if (step.test) {
-        if (!passes(claim, binding, step.claim)) return true;
-        continue;
-      }
-      if (step.known == kMaxArity) return extend(form, f, at, binding);
-      const std::int32_t only = store_.newest_with(static_cast<std::uint16_t>(claim.predicate), step.known,
-                                                   value(binding, claim.args[step.known]));
-      if (only < 0) return true;
-      if (store_[only].next[step.known] >= 0) return extend(form, f, at, binding);
-      if (!in_time(claim, step.claim, only) || !unify(form, claim, store_[only].args, binding)) return true;
-    }
-    return fill(form, f, 0, binding);
-  }
-
-  // May this fact stand for claim `index`, given which fact set off the search?
-  bool in_time(const Claim& claim, std::size_t index, std::int32_t fact) const {
-    if (trigger_ < 0 || !claim.changes) return true;
-    return static_cast<std::int32_t>(index) < trigger_ ? fact < trigger_fact_ : fact <= trigger_fact_;
-  }
-
-  bool passes(const Claim& claim, const Binding& binding, std::size_t index) const {
-    if (!claim.positive && claim.changes) return true;  // decided while playing
-    Args args;
-    const bool exists = resolve(binding, claim, args);
-    if (claim.predicate == kEquality) return (args[0] == args[1]) == claim.positive;
-    const std::int32_t fact = exists ? store_.find(static_cast<std::uint16_t>(claim.predicate), args) : -1;
-    return (fact >= 0 && in_time(claim, index, fact)) == claim.positive;
-  }
-
-  // One branch for each fact that fits the claim of step `at`.
-  bool extend(const Form& form, std::uint32_t f, std::size_t at, Binding& binding) {
-    const Step& step = plan_->steps[at];
-    const Claim& claim = form.claims[step.claim];
-    const auto predicate = static_cast<std::uint16_t>(claim.predicate);
-    const Binding before = binding;
-    const auto attempt = [&](std::int32_t fact) {
-      if (!in_time(claim, step.claim, fact)) return true;
-      const Args args = store_[fact].args;
-      const bool goes_on = !unify(form, claim, args, binding) || join(form, f, at + 1, binding);
-      binding = before;
-      return goes_on;
-    };
-    if (step.known < kMaxArity) {
-      const Id known = value(binding, claim.args[step.known]);
-      for (std::int32_t fact = store_.newest_with(predicate, step.known, known); fact >= 0;
-           fact = store_[fact].next[step.known]) {
-        if (!attempt(fact)) return false;
-      }
-      return true;
-    }
-    const std::size_t count = store_.of(predicate).size();  // those added meanwhile come later by themselves
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!attempt(store_.of(predicate)[i])) return false;
-    }
-    return true;
-  }
-
-  // Variables that no claim speaks of take every constant of their type.
-  bool fill(const Form& form, std::uint32_t f, std::size_t at, Binding& binding) {
-    if (++work_ > kMaxWork) return give_up("the game is too large to ground");
-    if (at < plan_->loose.size()) {
-      const std::uint16_t variable = plan_->loose[at];
-      for (std::size_t c = 0; c < problem_.constants.size(); ++c) {
-        if (!type_fits(form, variable, static_cast<Id>(c))) continue;
-        binding[variable] = static_cast<Id>(c);
-        if (!fill(form, f, at + 1, binding)) return false;
-      }
-      binding[variable] = kNone;
-      return true;
-    }
-    for (const std::uint16_t late : plan_->late) {
-      if (!passes(form.claims[late], binding, late)) return true;
-    }
-    return collecting_goal_ ? add_goal_case(form, binding) : add_instance(form, f, binding);
-  }
-
-  // The original's planner drops an instance whose effects its own condition already implies.
-  static bool is_noop(const Form& form, const Binding& binding) {
-    if (!form.may_be_noop) return false;
-    for (const Change& effect : form.changes) {
-      Args args;
-      if (!resolve(binding, effect.change, args)) return false;
-      bool implied = !effect.change.positive && adds(form, binding, effect.change.predicate, args);
-      for (const Claim& claim : form.claims) {
-        if (implied) break;
-        if (claim.predicate != effect.change.predicate || claim.positive != effect.change.positive) continue;
-        Args other;
-        implied = resolve(binding, claim, other) && other == args;
-      }
-      if (!implied) return false;
-    }
-    return true;
-  }
-
-  static bool adds(const Form& form, const Binding& binding, std::int16_t predicate, const Args& args) {
-    for (const Change& effect : form.changes) {
-      if (!effect.change.positive || effect.change.predicate != predicate) continue;
-      Args other;
-      if (resolve(binding, effect.change, other) && other == args) return true;
-    }
-    return false;
-  }
-
-  bool add_instance(const Form& form, std::uint32_t f, const Binding& binding) {
-    if (is_noop(form, binding)) return true;
+    if (is_noop(form, binding)) return nullptr;
     for (const Change& effect : form.changes) {
       if (!effect.relevant) continue;
       Args args;
-      if (!resolve(binding, effect.change, args)) return true;  // speaks of an object that does not exist
+      if (!resolve(binding, effect.change, args)) return nullptr;  // speaks of an object that does not exist
       if (!effect.change.positive) continue;
       const auto predicate = static_cast<std::uint16_t>(effect.change.predicate);
       store_.insert(predicate, arity(predicate), args);
-      if (store_.size() > kMaxAtoms) return give_up("more than 30000 facts can become true");
+      if (store_.size() > kMaxAtoms) return "more than 30000 facts can become true";
     }
-    if (instances_.size() == kMaxInstances) return give_up("more than 400000 ground actions");
+    if (instances_.size() == kMaxInstances) return "more than 400000 ground actions";
     instances_.push_back({f, static_cast<std::uint32_t>(bindings_.size())});
     bindings_.insert(bindings_.end(), binding.begin(),
                      binding.begin() + static_cast<std::ptrdiff_t>(form.formula->variables.size()));
-    return true;
+    return nullptr;
   }
 
   // 2. Names: "drawer_bar_..." becomes "drawer 3", numbers dealt from high to low in identifier order.
@@ -963,16 +624,13 @@ class Grounder {
   Status make_goal() {
     game_.goal_formula = problem_.goal;
     game_.goal_atoms.assign((game_.atoms.changing + 63U) / 64, 0);
-    collecting_goal_ = true;
-    plans_.assign(problem_.goal.cases.size(), {});
     std::vector<Form> forms;
     for (std::size_t c = 0; c < problem_.goal.cases.size(); ++c)
-      forms.push_back(make_form(domain_.actions.size(), problem_.goal, c));
-    std::swap(forms_, forms);
-    for (std::uint32_t f = 0; f < forms_.size(); ++f) {
-      if (forms_[f].possible && !match(f, -1, -1)) return failure_;
-    }
-    std::swap(forms_, forms);
+      forms.push_back(make_form(domain_, problem_, relevant_, domain_.actions.size(), problem_.goal, c));
+    InstanceSearch search(problem_, store_, forms, [&](std::uint32_t f, const Binding& binding) {
+      return add_goal_case(forms[f], binding);
+    });
+    if (const char* failure = search.match_all()) return unsupported(failure);
     std::sort(goal_cases_.begin(), goal_cases_.end());
     goal_cases_.erase(std::unique(goal_cases_.begin(), goal_cases_.end()), goal_cases_.end());
     for (const std::vector<Id>& one : goal_cases_) {
@@ -984,20 +642,21 @@ class Grounder {
     return {};
   }
 
-  bool add_goal_case(const Form& form, const Binding& binding) {
+  // Returns why there can be no more cases, or nullptr.
+  const char* add_goal_case(const Form& form, const Binding& binding) {
     std::vector<Id> codes;
     for (const Claim& claim : form.claims) {
       if (!claim.changes) continue;
       Args args;
       const Id number = resolve(binding, claim, args) ? atom(claim.predicate, args) : kNone;
       if (number == kNone && !claim.positive) continue;
-      if (number == kNone) return true;
+      if (number == kNone) return nullptr;
       codes.push_back(static_cast<Id>(number * 2 + (claim.positive ? 1 : 0)));
     }
     std::sort(codes.begin(), codes.end());
     codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
     goal_cases_.push_back(std::move(codes));
-    return goal_cases_.size() <= kMaxInstances || give_up("a goal with too many cases");
+    return goal_cases_.size() <= kMaxInstances ? nullptr : "a goal with too many cases";
   }
 
   // 7. The state at reset.
@@ -1039,16 +698,6 @@ class Grounder {
   std::vector<Instance> instances_;
   std::vector<Id> bindings_;
   std::vector<Id> atom_of_;  // by number in store_
-  struct Trigger {
-    std::uint32_t form = 0, claim = 0;
-  };
-  std::vector<std::vector<Trigger>> triggers_;  // by predicate: the claims that a new fact may fulfil
-  std::int32_t trigger_ = -1, trigger_fact_ = -1;
-  std::vector<std::vector<std::optional<Plan>>> plans_;  // by form and trigger + 1
-  const Plan* plan_ = nullptr;                           // of the search under way
-  std::size_t work_ = 0;
-  Status failure_;
-  bool collecting_goal_ = false;
   std::vector<std::vector<Id>> goal_cases_;
 };
 
