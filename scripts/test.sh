@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything and runs all tests.
+# Installs what is missing, builds everything and runs all tests; at last the laws and fuzz tests once more under sanitizers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,3 +13,4 @@ scripts/clients.sh
 scripts/build.sh release
 ctest --test-dir build --output-on-failure --parallel "$(nproc)"
 scripts/python-tests.sh
+scripts/sanitize.sh asan 1
