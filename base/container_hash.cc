@@ -37,10 +37,15 @@ std::size_t ContainerHash::operator()(std::string_view text) const {
     d = fold(word(at + 48) ^ kOdd[3], word(at + 56) ^ d);
   }
   a ^= b ^ fold(c, kOdd[2] ^ d);
-  for (; left >= 16; at += 16, left -= 16) a = fold(word(at) ^ kOdd[0], word(at + 8) ^ a);
+  for (; left > 16; at += 16, left -= 16) a = fold(word(at) ^ kOdd[0], word(at + 8) ^ a);
   char rest[16] = {};
-  if (left > 0) std::memcpy(rest, at, left);
-  a = fold(word(rest) ^ kOdd[1], word(rest + 8) ^ a);
+  if (text.size() >= 16) {
+    at = text.data() + text.size() - 16;  // some of it again: cheaper than copying what is left
+  } else {
+    if (left > 0) std::memcpy(rest, at, left);
+    at = rest;
+  }
+  a = fold(word(at) ^ kOdd[1], word(at + 8) ^ a);
   return fold(a ^ kOdd[3], kOdd[2]);
 }
 

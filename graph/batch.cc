@@ -7,13 +7,18 @@
 namespace lodestep::graph {
 namespace {
 
+template <typename T>
+[[gnu::noinline]] void put(std::vector<T>& column, std::size_t rows, T value, T fallback) {
+  if (column.size() < rows) column.resize(rows, fallback);
+  column.push_back(value);
+}
+
+// Runs for every column of every row. Most columns are empty and stay so: for them it is one comparison.
 template <typename T, typename Value>
 void append(std::vector<T>& column, std::size_t rows, Value value, Value fallback) {
   // A NaN equals nothing, yet is the default of a number that is not known.
-  const bool is_default = value == fallback || (value != value && fallback != fallback);
-  if (column.empty() && is_default) return;
-  column.resize(rows, static_cast<T>(fallback));
-  column.push_back(static_cast<T>(value));
+  if (column.empty() && (value == fallback || (value != value && fallback != fallback))) return;
+  put(column, rows, static_cast<T>(value), static_cast<T>(fallback));
 }
 
 template <typename T>

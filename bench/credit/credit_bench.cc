@@ -59,13 +59,17 @@ std::vector<Recorded> make_steps(int tasks, int episodes, int turns, std::size_t
 }
 
 graph::Batch intern(const std::vector<Recorded>& steps) {
+  constexpr std::size_t kAhead = 4;
   Interner states;
   graph::Batch batch;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Recorded& s = steps[i];
     graph::Step row{.task = s.task, .episode = s.episode, .t = s.t};
-    // A step mostly begins where the one before it ended: comparing is cheaper than hashing.
-    row.state = i > 0 && steps[i - 1].next == s.state ? batch.next_state.back() : states.intern(s.state);
+    if (i + kAhead < steps.size()) {
+      Interner::prefetch(steps[i + kAhead].state);
+      Interner::prefetch(steps[i + kAhead].next);
+    }
+    row.state = states.intern(s.state);
     row.next_state = states.intern(s.next);
     row.reward = s.reward;
     row.episode_reward = s.episode_reward;

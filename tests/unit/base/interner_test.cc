@@ -18,6 +18,7 @@ TEST_CASE("interner: the same numbers as a plain map, for texts of all lengths")
     const auto [found, fresh] = plain.try_emplace(text, static_cast<std::int32_t>(plain.size()));
     REQUIRE(interner.find(text) == (fresh ? -1 : found->second));
     REQUIRE(interner.intern(text) == found->second);
+    REQUIRE(interner.intern(std::string(text)) == found->second);  // the latest one again
     REQUIRE(interner.find(text) == found->second);
   }
   REQUIRE(interner.size() == plain.size());
@@ -25,5 +26,19 @@ TEST_CASE("interner: the same numbers as a plain map, for texts of all lengths")
   for (const auto& [text, id] : plain) {
     REQUIRE(interner.text(id) == text);
     REQUIRE(copy.find(text) == id);
+  }
+}
+
+TEST_CASE("container hash: each byte of a text counts, whatever its length") {
+  if (ContainerHash()("a") == ContainerHash()("b")) return;  // the hash_zero build
+  for (std::size_t length = 1; length <= 200; ++length) {
+    std::string text(length, 'x');
+    const std::size_t whole = ContainerHash()(text);
+    REQUIRE(whole != ContainerHash()(std::string(length - 1, 'x')));
+    for (char& c : text) {
+      c = 'y';
+      REQUIRE(ContainerHash()(text) != whole);
+      c = 'x';
+    }
   }
 }
