@@ -133,7 +133,7 @@ std::string extra_line(NoiseKind kind, const View& view, Stream& dice, const Cat
       for (int i = 0; i < 5; ++i) line += " " + made_up_word(dice);
       return line + " " + std::to_string(dice.below(1'000'000'000));
     }
-    case NoiseKind::kHard: return shop.products()[dice.below(shop.products().size())].title;
+    case NoiseKind::kHard: return std::string(shop.products()[dice.below(shop.products().size())].title());
     default: return filled(kLines[dice.below(kLines.size())], dice);
   }
 }

@@ -1,72 +1,53 @@
-// The products of one shop as the original loads them, with their search index. One immutable object for
-// all episodes of a process.
+// The products of one shop as the original loads them, with their search index: one immutable image, in a
+// mapped file that processes share or in memory, used where it lies.
 //   Result<std::shared_ptr<const Catalogue>> shop = open_catalogue("catalogue.db");   // catalogue_file.h
-//   for (const Product& product : (*shop)->products()) ...
-// Threads: immutable after construction. Owns products and index; nothing is copied per episode.
+//   for (const Product product : (*shop)->products()) use(product.title());
+// Threads: immutable. Keeps the image alive; products and what they hand out borrow it. After open()
+// nothing can fail.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "envs/webshop/image.h"
+#include "envs/webshop/list_view.h"
+#include "envs/webshop/product.h"
 #include "envs/webshop/search_index.h"
 
 namespace lodestep::webshop {
 
-struct ProductOption {
-  std::string name;
-  std::vector<std::string> values;  // in file order, repeats kept
-};
+class ProductList : public ListView<ProductList> {
+ public:
+  ProductList(const char* bytes, std::span<const std::uint64_t> begins) : bytes_(bytes), begins_(begins) {}
+  std::size_t size() const { return begins_.size() - 1; }
+  Product operator[](std::size_t i) const { return Product(bytes_ + begins_[i]); }
 
-struct HumanInstruction {
-  std::string text;
-  std::vector<std::string> attributes;
-  std::vector<std::string> options;
+ private:
+  const char* bytes_;
+  std::span<const std::uint64_t> begins_;  // one more than there are products
 };
-
-// All texts UTF-8, after the original's loading rules.
-struct Product {
-  std::string asin;
-  std::string title;        // verbatim
-  std::string description;  // verbatim
-  std::vector<std::string> bullets;
-  std::vector<double> prices;  // one, or the two ends of a range
-  std::string price_text;      // "$12.99" or "$10.0 to $20.0"
-  std::vector<ProductOption> options;
-  std::vector<std::string> attributes;
-  std::string category;
-  std::string query;
-  std::string product_category;
-  std::optional<std::string> instruction;  // synthetic goals
-  std::vector<std::string> instruction_attributes;
-  std::vector<HumanInstruction> human;
-  std::optional<std::vector<std::string>>
-      nouns;                 // of the title, lower-case, repeats kept; nullopt: not tagged
-  std::uint64_t record = 0;  // position in the product file, before anything was dropped
-};
-
-// The text that is indexed: title, description, first bullet and options, lower-case.
-std::string search_text(const Product& product);
 
 class Catalogue {
  public:
-  // Builds the index too. `digest` names the content.
-  Catalogue(std::vector<Product> products, const Hash128& digest);
-  Catalogue(std::vector<Product> products, SearchIndex index, const Hash128& digest);
+  // Fails when the image is not whole, is empty, or its parts do not fit together. `owner` keeps the bytes,
+  // which begin at a multiple of 8.
+  static Result<std::shared_ptr<const Catalogue>> open(std::string_view image,
+                                                       std::shared_ptr<const void> owner);
 
   Catalogue(const Catalogue&) = delete;
   Catalogue& operator=(const Catalogue&) = delete;
 
-  const std::vector<Product>& products() const { return products_; }
+  ProductList products() const { return products_; }
   const SearchIndex& index() const { return index_; }
-  const std::vector<std::uint32_t>& asin_ranks() const { return ranks_; }  // position in asin order
-  const Hash128& digest() const { return digest_; }
+  std::span<const std::uint32_t> asin_ranks() const { return ranks_; }  // position in asin order
+  const Hash128& digest() const { return digest_; }                     // names the content
   std::optional<std::uint32_t> find(std::string_view asin) const;
   // The first product of that title; how names in a reward find their nouns.
   std::optional<std::uint32_t> find_title(std::string_view title) const;
@@ -75,14 +56,34 @@ class Catalogue {
   std::size_t products_within(std::uint64_t records) const;
 
  private:
-  void prepare();
+  Catalogue(const Image& image, std::shared_ptr<const void> owner);
 
-  std::vector<Product> products_;
+  std::shared_ptr<const void> owner_;
+  ProductList products_;
   SearchIndex index_;
+  std::span<const std::uint32_t> ranks_;
+  Slots asins_, titles_;
   Hash128 digest_;
-  std::vector<std::uint32_t> ranks_;
-  std::unordered_map<std::string_view, std::uint32_t, ContainerHash> by_asin_;
-  std::unordered_map<std::string_view, std::uint32_t, ContainerHash> by_title_;
 };
+
+// Writes an image, product by product; memory grows with the index, not with the texts.
+class CatalogueBuilder {
+ public:
+  explicit CatalogueBuilder(ImageWriter::Sink sink);
+  void add(const ProductRecord& product);
+  Status finish(const Hash128& digest);  // the rest of the image; `digest` names the content
+  std::size_t size() const { return index_.size(); }
+
+ private:
+  ImageWriter out_;
+  IndexBuilder index_;
+  std::vector<std::uint64_t> begins_;
+  std::vector<std::string> asins_;
+  std::vector<Hash128> title_hashes_;
+};
+
+// A catalogue in memory. At least one product.
+std::shared_ptr<const Catalogue> make_catalogue(const std::vector<ProductRecord>& products,
+                                                const Hash128& digest);
 
 }  // namespace lodestep::webshop

@@ -1,20 +1,25 @@
 #include "envs/webshop/catalogue_file.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <system_error>
 
 #include "base/text.h"
-#include "envs/webshop/analyzer.h"
 #include "envs/webshop/bytes.h"
 
 namespace lodestep::webshop {
 namespace {
 
-constexpr std::string_view kFormat = "1";
-constexpr std::size_t kPartSize = 32U << 20;  // the index is cut into rows of this size
+constexpr std::string_view kFormat = "2";
+constexpr std::size_t kPageSize = 16384;  // of the database, so that the image begins at a page of memory
+constexpr std::size_t kSealedBlock = 1U << 20;  // the seal hashes the file in blocks of this size
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -38,53 +43,33 @@ std::string_view column(sqlite3_stmt* statement, int index) {
                           : std::string_view(static_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
-void bind(sqlite3_stmt* statement, int index, std::string_view text) {
+void bind_text(sqlite3_stmt* statement, int index, std::string_view text) {
   sqlite3_bind_text64(statement, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
 }
 
-// What a shell user would not query by name goes into one record.
-std::string pack_lists(const Product& product) {
+// The content's digest runs over this form of a product's lists; states and recordings name it.
+std::string listed(const ProductRecord& product) {
   ByteWriter out;
   out.texts(product.bullets).number(product.prices.size());
   for (const double price : product.prices) out.real(price);
   out.number(product.options.size());
-  for (const ProductOption& option : product.options) out.text(option.name).texts(option.values);
+  for (const OptionRecord& option : product.options) out.text(option.name).texts(option.values);
   out.texts(product.attributes).texts(product.instruction_attributes).number(product.human.size());
-  for (const HumanInstruction& human : product.human)
+  for (const HumanRecord& human : product.human)
     out.text(human.text).texts(human.attributes).texts(human.options);
   out.number(product.nouns ? 1 : 0);
   if (product.nouns) out.texts(*product.nouns);
   return std::move(out).bytes();
 }
 
-bool unpack_lists(std::string_view bytes, Product& product) {
-  ByteReader in(bytes);
-  product.bullets = in.texts();
-  product.prices.resize(in.count());
-  for (double& price : product.prices) price = in.real();
-  product.options.resize(in.count());
-  for (ProductOption& option : product.options) {
-    option.name = in.text();
-    option.values = in.texts();
-  }
-  product.attributes = in.texts();
-  product.instruction_attributes = in.texts();
-  product.human.resize(in.count());
-  for (HumanInstruction& human : product.human) {
-    human.text = in.text();
-    human.attributes = in.texts();
-    human.options = in.texts();
-  }
-  if (in.number() != 0) product.nouns = in.texts();
-  return in.ok() && in.at_end() && !product.prices.empty();
-}
-
-// Each row's digest continues the one before, so that order counts too.
-Hash128 chain(const Hash128& last, const Product& product, std::string_view lists) {
+// Each product's digest continues the one before, so that order counts too.
+Hash128 chain(const Hash128& last, const ProductRecord& product) {
   Hasher hasher;
   hasher.add_u64(last.high).add_u64(last.low).add_u64(product.record).add(product.asin).add(product.title);
   hasher.add(product.description).add(product.category).add(product.query).add(product.product_category);
-  hasher.add(product.price_text).add(product.instruction ? "1" + *product.instruction : "0").add(lists);
+  hasher.add(product.price_text)
+      .add(product.instruction ? "1" + *product.instruction : "0")
+      .add(listed(product));
   return hasher.finish();
 }
 
@@ -97,19 +82,20 @@ Error unfit(const std::string& path, const std::string& what) {
 struct CatalogueWriter::Impl {
   Database database;
   Statement insert;
-  SearchIndex::Builder index;
-  std::string path, temporary;
-  std::uint64_t products = 0;
+  std::ofstream image;
+  std::optional<CatalogueBuilder> builder;
+  std::string path, temporary, temporary_image;
   Hash128 digest;
 
-  Error failed() const {
-    return Error{ErrorCode::kUnavailable, std::string("cannot write: ") + sqlite3_errmsg(database.get()),
-                 path, "is the disk full?"};
+  Error failed(const std::string& why) const {
+    return Error{ErrorCode::kUnavailable, "cannot write: " + why, path, "is the disk full?"};
   }
+  Error failed() const { return failed(sqlite3_errmsg(database.get())); }
   Status run(const char* sql) {
     if (sqlite3_exec(database.get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) return failed();
     return {};
   }
+  Status join_files();  // the image behind the database, then the seal
 };
 
 CatalogueWriter::CatalogueWriter() : impl_(std::make_unique<Impl>()) {}
@@ -118,91 +104,84 @@ CatalogueWriter::~CatalogueWriter() {
   impl_->insert.reset();
   impl_->database.reset();
   std::error_code ignored;
-  if (!impl_->temporary.empty()) std::filesystem::remove(impl_->temporary, ignored);
+  for (const std::string& file : {impl_->temporary, impl_->temporary_image}) {
+    if (!file.empty()) std::filesystem::remove(file, ignored);
+  }
 }
 
 Status CatalogueWriter::create(const std::string& path) {
   impl_->path = path;
   impl_->temporary = path + ".partial";
+  impl_->temporary_image = path + ".partial-image";
   std::error_code ignored;
   std::filesystem::remove(impl_->temporary, ignored);
+  impl_->image.open(impl_->temporary_image, std::ios::binary | std::ios::trunc);
   sqlite3* database = nullptr;
   const int opened = sqlite3_open(impl_->temporary.c_str(), &database);
   impl_->database.reset(database);
-  if (opened != SQLITE_OK) {
+  if (opened != SQLITE_OK || !impl_->image) {
     return Error{ErrorCode::kUnavailable, "cannot create the catalogue", path,
                  "does the folder exist, and may it be written?"};
   }
-  if (Status s = impl_->run(
-          "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=16384;"
-          "CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);"
-          "CREATE TABLE product(position INTEGER PRIMARY KEY, record INTEGER NOT NULL, asin TEXT NOT NULL,"
-          " title TEXT, description TEXT, category TEXT, query TEXT, product_category TEXT, price TEXT,"
-          " instruction TEXT, lists BLOB NOT NULL);"
-          "CREATE TABLE search_index(part INTEGER PRIMARY KEY, bytes BLOB NOT NULL); BEGIN");
-      !s) {
-    return s;
-  }
-  impl_->insert = prepare(impl_->database.get(), "INSERT INTO product VALUES(?,?,?,?,?,?,?,?,?,?,?)");
-  return impl_->insert ? Status() : impl_->failed();
+  const std::string tables =
+      "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA page_size=" + std::to_string(kPageSize) +
+      "; CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);"
+      "CREATE TABLE product(position INTEGER PRIMARY KEY, record INTEGER NOT NULL, asin TEXT NOT NULL,"
+      " title TEXT, category TEXT, query TEXT, product_category TEXT, price TEXT, instruction TEXT); BEGIN";
+  if (Status s = impl_->run(tables.c_str()); !s) return s;
+  impl_->insert = prepare(impl_->database.get(), "INSERT INTO product VALUES(?,?,?,?,?,?,?,?,?)");
+  if (!impl_->insert) return impl_->failed();
+  impl_->builder.emplace([this](std::string_view bytes) {
+    impl_->image.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  });
+  return {};
 }
 
-Status CatalogueWriter::add(const Product& product) {
+Status CatalogueWriter::add(const ProductRecord& product) {
   sqlite3_stmt* insert = impl_->insert.get();
-  const std::string lists = pack_lists(product);
   sqlite3_reset(insert);
-  sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(impl_->products));
+  sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(impl_->builder->size()));
   sqlite3_bind_int64(insert, 2, static_cast<sqlite3_int64>(product.record));
-  bind(insert, 3, product.asin);
-  bind(insert, 4, product.title);
-  bind(insert, 5, product.description);
-  bind(insert, 6, product.category);
-  bind(insert, 7, product.query);
-  bind(insert, 8, product.product_category);
-  bind(insert, 9, product.price_text);
+  bind_text(insert, 3, product.asin);
+  bind_text(insert, 4, product.title);
+  bind_text(insert, 5, product.category);
+  bind_text(insert, 6, product.query);
+  bind_text(insert, 7, product.product_category);
+  bind_text(insert, 8, product.price_text);
   if (product.instruction) {
-    bind(insert, 10, *product.instruction);
+    bind_text(insert, 9, *product.instruction);
   } else {
-    sqlite3_bind_null(insert, 10);
+    sqlite3_bind_null(insert, 9);
   }
-  sqlite3_bind_blob64(insert, 11, lists.data(), lists.size(), SQLITE_STATIC);
   if (sqlite3_step(insert) != SQLITE_DONE) return impl_->failed();
-  impl_->index.add(analyze(search_text(product)));
-  impl_->digest = chain(impl_->digest, product, lists);
-  ++impl_->products;
+  impl_->builder->add(product);
+  if (!impl_->image) return impl_->failed(std::strerror(errno));
+  impl_->digest = chain(impl_->digest, product);
   return {};
 }
 
 Result<Hash128> CatalogueWriter::finish(std::map<std::string, std::string> facts) {
-  const std::string bytes = impl_->index.finish().serialize();
-  Statement part = prepare(impl_->database.get(), "INSERT INTO search_index VALUES(?,?)");
-  if (!part) return impl_->failed();
-  int number = 0;
-  for (std::size_t at = 0; at < bytes.size(); at += kPartSize) {
-    sqlite3_reset(part.get());
-    sqlite3_bind_int(part.get(), 1, number++);
-    sqlite3_bind_blob64(part.get(), 2, bytes.data() + at, std::min(kPartSize, bytes.size() - at),
-                        SQLITE_STATIC);
-    if (sqlite3_step(part.get()) != SQLITE_DONE) return impl_->failed();
-  }
-  part.reset();
+  if (Status s = impl_->builder->finish(impl_->digest); !s) return s.error();
+  impl_->image.close();
+  if (!impl_->image) return impl_->failed(std::strerror(errno));
+  impl_->insert.reset();
   facts["format"] = kFormat;
-  facts["products"] = std::to_string(impl_->products);
+  facts["products"] = std::to_string(impl_->builder->size());
   facts["products_digest"] = to_hex(impl_->digest);
-  facts["index_digest"] = to_hex(Hasher().add(to_hex(impl_->digest)).add(bytes).finish());
+  std::error_code error;
+  facts["image_bytes"] = std::to_string(std::filesystem::file_size(impl_->temporary_image, error));
   Statement fact = prepare(impl_->database.get(), "INSERT INTO meta VALUES(?,?)");
   if (!fact) return impl_->failed();
   for (const auto& [name, value] : facts) {
     sqlite3_reset(fact.get());
-    bind(fact.get(), 1, name);
-    bind(fact.get(), 2, value);
+    bind_text(fact.get(), 1, name);
+    bind_text(fact.get(), 2, value);
     if (sqlite3_step(fact.get()) != SQLITE_DONE) return impl_->failed();
   }
   fact.reset();
-  impl_->insert.reset();
   if (Status s = impl_->run("COMMIT"); !s) return s.error();
   impl_->database.reset();
-  std::error_code error;
+  if (Status s = impl_->join_files(); !s) return s.error();
   std::filesystem::rename(impl_->temporary, impl_->path, error);
   if (error)
     return Error{ErrorCode::kUnavailable, "cannot put the catalogue into place: " + error.message(),
@@ -211,73 +190,104 @@ Result<Hash128> CatalogueWriter::finish(std::map<std::string, std::string> facts
   return impl_->digest;
 }
 
+Status CatalogueWriter::Impl::join_files() {
+  {
+    std::ofstream out(temporary, std::ios::binary | std::ios::app);
+    std::ifstream in(temporary_image, std::ios::binary);
+    out << in.rdbuf();
+    if (!out.flush()) return failed(std::strerror(errno));
+  }
+  Hasher hasher;
+  std::ifstream in(temporary, std::ios::binary);
+  std::string block(kSealedBlock, '\0');
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
+    hasher.add(std::string_view(block).substr(0, static_cast<std::size_t>(in.gcount())));
+  const Hash128 seal = hasher.finish();
+  std::ofstream out(temporary, std::ios::binary | std::ios::app);
+  out.write(reinterpret_cast<const char*>(&seal), sizeof seal);
+  return out.flush() ? Status() : failed(std::strerror(errno));
+}
+
 namespace {
 
-Result<std::shared_ptr<const Catalogue>> read_catalogue(const std::string& path) {
+// A whole file in memory, read-only.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    const off_t size = ::lseek(file, 0, SEEK_END);
+    void* start = size > 0 ? ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_SHARED, file, 0)
+                           : MAP_FAILED;
+    if (start != MAP_FAILED) bytes_ = {static_cast<const char*>(start), static_cast<std::size_t>(size)};
+    ::close(file);
+  }
+  ~MappedFile() {
+    if (!bytes_.empty()) ::munmap(const_cast<char*>(bytes_.data()), bytes_.size());
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::string_view bytes() const { return bytes_; }
+
+ private:
+  std::string_view bytes_;
+};
+
+bool seal_fits(std::string_view bytes) {
+  Hash128 seal;
+  std::memcpy(&seal, bytes.data() + bytes.size() - sizeof seal, sizeof seal);
+  bytes.remove_suffix(sizeof seal);
+  Hasher hasher;
+  for (std::size_t at = 0; at < bytes.size(); at += kSealedBlock) hasher.add(bytes.substr(at, kSealedBlock));
+  return hasher.finish() == seal;
+}
+
+// What the database says of itself.
+struct Front {
+  std::map<std::string, std::string> facts;  // table `meta`
+  std::uint64_t bytes = 0;                   // its own pages
+};
+
+std::optional<Front> read_front(const std::string& path) {
   sqlite3* raw = nullptr;
   const int opened = sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
   const Database database(raw);
-  if (opened != SQLITE_OK) return unfit(path, "cannot open the catalogue");
-  sqlite3_exec(raw, "PRAGMA mmap_size=1099511627776", nullptr, nullptr, nullptr);
-  std::map<std::string, std::string> meta;
-  {
-    const Statement facts = prepare(raw, "SELECT name, value FROM meta");
-    if (!facts) return unfit(path, "this is not a catalogue");
-    while (sqlite3_step(facts.get()) == SQLITE_ROW)
-      meta.emplace(column(facts.get(), 0), column(facts.get(), 1));
+  if (opened != SQLITE_OK) return std::nullopt;
+  Front front;
+  const Statement rows = prepare(raw, "SELECT name, value FROM meta");
+  if (!rows) return std::nullopt;
+  while (sqlite3_step(rows.get()) == SQLITE_ROW)
+    front.facts.emplace(column(rows.get(), 0), column(rows.get(), 1));
+  const Statement pages = prepare(raw, "PRAGMA page_count");
+  if (pages && sqlite3_step(pages.get()) == SQLITE_ROW)
+    front.bytes = kPageSize * static_cast<std::uint64_t>(sqlite3_column_int64(pages.get(), 0));
+  return front;
+}
+
+Result<std::shared_ptr<const Catalogue>> read_catalogue(const std::string& path) {
+  std::optional<Front> front = read_front(path);
+  if (!front) return unfit(path, "this is not a catalogue, or not a whole one");
+  if (front->facts["format"] != kFormat) {
+    return unfit(path, "the catalogue has format version '" + front->facts["format"] +
+                           "', this program reads " + std::string(kFormat));
   }
-  if (meta["format"] != kFormat) {
-    return unfit(path, "the catalogue has format version '" + meta["format"] + "', this program reads " +
-                           std::string(kFormat));
+  const auto file = std::make_shared<const MappedFile>(path);
+  const std::string_view bytes = file->bytes();
+  if (bytes.size() <= front->bytes) {
+    return unfit(path,
+                 "the file ends before its products and search index: copies made by SQLite itself (VACUUM "
+                 "INTO, .backup) leave them out");
   }
-  std::vector<Product> products;
-  products.reserve(
-      parse_uint(meta["products"]).value_or(0) < (1U << 24) ? parse_uint(meta["products"]).value_or(0) : 0);
-  Hash128 digest;
-  const Statement rows =
-      prepare(raw,
-              "SELECT position, record, asin, title, description, category, query, product_category, price,"
-              " instruction, lists FROM product ORDER BY position");
-  if (!rows) return unfit(path, "the catalogue has no products table");
-  int stepped = 0;
-  while ((stepped = sqlite3_step(rows.get())) == SQLITE_ROW) {
-    Product& product = products.emplace_back();
-    product.record = static_cast<std::uint64_t>(sqlite3_column_int64(rows.get(), 1));
-    product.asin = column(rows.get(), 2);
-    product.title = column(rows.get(), 3);
-    product.description = column(rows.get(), 4);
-    product.category = column(rows.get(), 5);
-    product.query = column(rows.get(), 6);
-    product.product_category = column(rows.get(), 7);
-    product.price_text = column(rows.get(), 8);
-    if (sqlite3_column_type(rows.get(), 9) != SQLITE_NULL)
-      product.instruction = std::string(column(rows.get(), 9));
-    const std::string_view lists = column(rows.get(), 10);
-    if (!unpack_lists(lists, product)) return unfit(path, "product " + product.asin + " is damaged");
-    digest = chain(digest, product, lists);
+  const std::uint64_t image = parse_uint(front->facts["image_bytes"]).value_or(0);
+  const std::uint64_t whole = front->bytes + image + sizeof(Hash128);
+  if (bytes.size() != whole || image > whole) {
+    return unfit(path, "the catalogue has " + std::to_string(bytes.size()) + " bytes, not the " +
+                           std::to_string(whole) + " that were imported");
   }
-  if (stepped != SQLITE_DONE)
-    return unfit(path, std::string("the catalogue cannot be read: ") + sqlite3_errmsg(raw));
-  if (products.empty()) return unfit(path, "the catalogue has no products");
-  if (std::to_string(products.size()) != meta["products"] || to_hex(digest) != meta["products_digest"]) {
-    return unfit(path, "the products are not those that were imported (" + std::to_string(products.size()) +
-                           " found, " + meta["products"] + " written)");
-  }
-  std::string bytes;
-  const Statement parts = prepare(raw, "SELECT bytes FROM search_index ORDER BY part");
-  if (!parts) return unfit(path, "the catalogue has no search index");
-  while (sqlite3_step(parts.get()) == SQLITE_ROW) bytes += column(parts.get(), 0);
-  if (to_hex(Hasher().add(to_hex(digest)).add(bytes).finish()) != meta["index_digest"]) {
-    return unfit(path, "the search index does not fit the products");
-  }
-  Result<SearchIndex> index = SearchIndex::deserialize(bytes);
-  if (!index) return index.error();
-  if (index->size() != products.size()) {
-    return unfit(path, "the search index covers " + std::to_string(index->size()) + " of " +
-                           std::to_string(products.size()) + " products");
-  }
-  return std::shared_ptr<const Catalogue>(
-      std::make_shared<Catalogue>(std::move(products), std::move(*index), digest));
+  if (!seal_fits(bytes)) return unfit(path, "the catalogue is damaged: its bytes are not those imported");
+  Result<std::shared_ptr<const Catalogue>> shop = Catalogue::open(bytes.substr(front->bytes, image), file);
+  if (!shop) return unfit(path, shop.error().message);
+  return shop;
 }
 
 }  // namespace

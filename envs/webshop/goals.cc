@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kShuffleSeed = 233;  // the original's
 constexpr std::size_t kMostGoals = 50'000'000;
+constexpr std::size_t kSumStep = 64;  // sessions between two sums of weights that are kept
 
 // Up to four of 10, 20, ..., 990 above the price.
 std::vector<double> limits_above(double price) {
@@ -39,16 +40,16 @@ std::string limit_text(double limit) {
 }
 
 // Options by name, the order in which goals combine them.
-std::vector<const ProductOption*> by_name(const Product& product) {
-  std::vector<const ProductOption*> options;
-  for (const ProductOption& option : product.options) options.push_back(&option);
-  std::sort(options.begin(), options.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+std::vector<ProductOption> by_name(const Product& product) {
+  const OptionList list = product.options();
+  std::vector<ProductOption> options(list.begin(), list.end());
+  std::sort(options.begin(), options.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return options;
 }
 
-std::string without_dots(const std::string& text) {
+std::string_view without_dots(std::string_view text) {
   const std::size_t first = text.find_first_not_of('.');
-  if (first == std::string::npos) return "";
+  if (first == std::string_view::npos) return "";
   return text.substr(first, text.find_last_not_of('.') - first + 1);
 }
 
@@ -74,9 +75,9 @@ Result<std::shared_ptr<const GoalTable>> GoalTable::make(std::shared_ptr<const C
   PythonRandom random(settings.seed);
   table->draw_prices(random);
   if (settings.variant == Variant::kAgentGym && !settings.human) random = PythonRandom(kShuffleSeed);
-  if (Status s = settings.human ? table->add_human(random) : table->add_synthetic(random); !s)
-    return s.error();
-  if (table->entries_.empty()) {
+  const Result<std::size_t> count = settings.human ? table->add_human(random) : table->add_synthetic(random);
+  if (!count) return count.error();
+  if (*count == 0) {
     return Error{ErrorCode::kBadData,
                  std::string("the catalogue has no ") + (settings.human ? "human" : "synthetic") + " goals",
                  "",
@@ -85,101 +86,118 @@ Result<std::shared_ptr<const GoalTable>> GoalTable::make(std::shared_ptr<const C
   }
   const std::int64_t own_shuffle = settings.variant == Variant::kVerl ? settings.seed : kShuffleSeed;
   random = PythonRandom(settings.shuffle_seed.value_or(own_shuffle));
-  table->order_.resize(table->entries_.size());
-  std::iota(table->order_.begin(), table->order_.end(), 0U);
-  random.shuffle(table->order_);
-  table->after_load_ = random;
-  table->number_.resize(table->order_.size());
-  for (std::uint32_t number = 0; number < table->order_.size(); ++number)
-    table->number_[table->order_[number]] = number;
-  table->cumulative_.push_back(0);
-  for (const std::uint32_t position : table->order_) {
-    table->cumulative_.push_back(table->cumulative_.back() + table->entries_[position].weight);
-  }
+  table->number_goals(*count, random);
   table->make_splits();
   return std::shared_ptr<const GoalTable>(std::move(table));
 }
 
 void GoalTable::draw_prices(PythonRandom& random) {
   for (std::size_t i = 0; i < prices_.size(); ++i) {
-    const std::vector<double>& range = catalogue_->products()[i].prices;
+    const std::span<const double> range = catalogue_->products()[i].prices();
     prices_[i] = range.size() == 1 ? range[0] : random.uniform(range[0], range[1]);
   }
 }
 
-Status GoalTable::add_synthetic(PythonRandom& random) {
+Result<std::size_t> GoalTable::add_synthetic(PythonRandom& random) {
   std::map<std::string_view, std::size_t> uses;  // goals that name an attribute
+  std::size_t count = 0;
   for (std::uint32_t i = 0; i < prices_.size(); ++i) {
-    const Product& product = catalogue_->products()[i];
-    if (!product.instruction) continue;
+    const Product product = catalogue_->products()[i];
+    if (!product.instruction()) continue;
     const double limit = draw_limit(prices_[i], random);
     std::size_t combinations = 1;
-    for (const ProductOption& option : product.options) {
+    for (const ProductOption option : product.options()) {
       combinations *= option.values.size();
       if (combinations > kMostGoals) return too_many();
     }
-    if (entries_.size() + combinations > kMostGoals) return too_many();
-    for (std::uint32_t choice = 0; choice < combinations; ++choice) entries_.push_back({i, choice, limit, 0});
-    for (const std::string& attribute : product.instruction_attributes) uses[attribute] += combinations;
+    if (combinations == 0) continue;
+    wishes_.push_back({i, 0, static_cast<std::uint32_t>(count), limit, 0});
+    count += combinations;
+    if (count > kMostGoals) return too_many();
+    for (const std::string_view attribute : product.instruction_attributes()) uses[attribute] += combinations;
   }
-  for (Entry& entry : entries_) {
-    const auto& attributes = catalogue_->products()[entry.product].instruction_attributes;
+  for (Wish& wish : wishes_) {
+    const TextList attributes = catalogue_->products()[wish.product].instruction_attributes();
     double sum = 0;
-    for (const std::string& attribute : attributes) sum += 1.0 / static_cast<double>(uses[attribute]);
-    entry.weight = sum / static_cast<double>(attributes.size());
+    for (const std::string_view attribute : attributes) sum += 1.0 / static_cast<double>(uses[attribute]);
+    wish.weight = sum / static_cast<double>(attributes.size());
   }
-  return {};
+  return count;
 }
 
-Status GoalTable::add_human(PythonRandom& random) {
+Result<std::size_t> GoalTable::add_human(PythonRandom& random) {
+  const auto add = [this](std::uint32_t product, std::uint32_t human, double limit) {
+    wishes_.push_back({product, human, static_cast<std::uint32_t>(wishes_.size()), limit, 1});
+  };
   for (std::uint32_t i = 0; i < prices_.size(); ++i) {
-    const Product& product = catalogue_->products()[i];
-    for (std::uint32_t choice = 0; choice < product.human.size(); ++choice) {
-      if (product.human[choice].attributes.empty()) continue;
+    const HumanList list = catalogue_->products()[i].human();
+    for (std::uint32_t human = 0; human < list.size(); ++human) {
+      if (list[human].attributes.empty()) continue;
       if (settings_.variant != Variant::kAgentGym) {
-        entries_.push_back({i, choice, draw_limit(prices_[i], random), 1});
+        add(i, human, draw_limit(prices_[i], random));
         continue;
       }
       const std::vector<double> limits = limits_above(prices_[i]);
       for (std::size_t k = 0; k < 4; ++k) {
         if (limits.size() < 2) {
-          entries_.push_back({i, choice, kNoLimit, 1});
+          add(i, human, kNoLimit);
         } else if (k < limits.size()) {
-          entries_.push_back({i, choice, limits[k], 1});
+          add(i, human, limits[k]);
         }
       }
     }
-    if (entries_.size() > kMostGoals) return too_many();
+    if (wishes_.size() > kMostGoals) return too_many();
   }
-  return {};
+  return wishes_.size();
+}
+
+// The original's shuffle, and the running sums behind its random sessions.
+void GoalTable::number_goals(std::size_t count, PythonRandom& random) {
+  order_.resize(count);
+  std::iota(order_.begin(), order_.end(), 0U);
+  random.shuffle(order_);
+  after_load_ = random;
+  number_.resize(count);
+  for (std::uint32_t number = 0; number < count; ++number) {
+    number_[order_[number]] = number;
+    if (number % kSumStep == 0) weight_before_.push_back(total_weight_);
+    total_weight_ += weight_in_session(number);
+  }
+}
+
+const GoalTable::Wish& GoalTable::wish_of(std::uint32_t position) const {
+  const auto after =
+      std::upper_bound(wishes_.begin(), wishes_.end(), position,
+                       [](std::uint32_t value, const Wish& wish) { return value < wish.first; });
+  return *std::prev(after);
 }
 
 Goal GoalTable::goal(std::uint32_t position) const {
-  const Entry& entry = entries_[position];
-  const Product& product = catalogue_->products()[entry.product];
+  const Wish& wish = wish_of(position);
+  const Product product = catalogue_->products()[wish.product];
   Goal goal;
-  goal.product = entry.product;
-  goal.weight = entry.weight;
+  goal.product = wish.product;
+  goal.weight = wish.weight;
   Wanted& wanted = goal.wanted;
-  wanted.query = product.query;
-  wanted.name = product.title;
-  wanted.product_category = product.product_category;
-  wanted.price_upper = entry.price_upper;
+  wanted.query = product.query();
+  wanted.name = product.title();
+  wanted.product_category = product.product_category();
+  wanted.price_upper = wish.price_upper;
   wanted.named_options = !settings_.human;
   if (settings_.human) {
-    const HumanInstruction& human = product.human[entry.choice];
+    const HumanInstruction human = product.human()[wish.human];
     goal.instruction = without_dots(human.text);
-    wanted.attributes = human.attributes;
-    for (const std::string& option : human.options) wanted.options.emplace_back("", option);
+    wanted.attributes = human.attributes.copy();
+    for (const std::string_view option : human.options) wanted.options.emplace_back("", option);
   } else {
-    goal.instruction = *product.instruction;
-    wanted.attributes = product.instruction_attributes;
-    const std::vector<const ProductOption*> options = by_name(product);
+    goal.instruction = *product.instruction();
+    wanted.attributes = product.instruction_attributes().copy();
+    const std::vector<ProductOption> options = by_name(product);
     wanted.options.resize(options.size());
-    std::uint32_t choice = entry.choice;
+    std::uint32_t choice = position - wish.first;
     for (std::size_t i = options.size(); i-- > 0;) {  // the last name turns fastest
-      const auto count = static_cast<std::uint32_t>(options[i]->values.size());
-      wanted.options[i] = {options[i]->name, options[i]->values[choice % count]};
+      const auto count = static_cast<std::uint32_t>(options[i].values.size());
+      wanted.options[i] = std::pair(options[i].name, options[i].values[choice % count]);
       choice /= count;
     }
     for (std::size_t i = 0; i < options.size(); ++i) {
@@ -187,20 +205,26 @@ Goal GoalTable::goal(std::uint32_t position) const {
           (i == 0 ? " with " : ", and ") + wanted.options[i].first + ": " + wanted.options[i].second;
     }
   }
-  goal.instruction += limit_text(entry.price_upper);
+  goal.instruction += limit_text(wish.price_upper);
   return goal;
 }
 
+// bisect_right over the sums with a leading 0: the sum before session N must be above what was drawn.
 std::uint32_t GoalTable::draw(PythonRandom& random) const {
-  const double at = random.uniform(0, cumulative_.back());
-  const auto above = std::upper_bound(cumulative_.begin(), cumulative_.end(), at);
-  const auto number = static_cast<std::size_t>(above - cumulative_.begin());
-  return static_cast<std::uint32_t>(std::min(number, order_.size() - 1));
+  const double at = random.uniform(0, total_weight_);
+  const auto above = std::upper_bound(weight_before_.begin(), weight_before_.end(), at);
+  std::size_t number = static_cast<std::size_t>(above - weight_before_.begin() - 1) * kSumStep;
+  for (double before = *std::prev(above); number < size() && before <= at; ++number)
+    before += weight_in_session(number);
+  return static_cast<std::uint32_t>(std::min(number, size() - 1));
 }
 
 std::vector<std::string> GoalTable::nouns(std::string_view title, bool& approximate) const {
   const std::optional<std::uint32_t> product = catalogue_->find_title(title);
-  if (product && catalogue_->products()[*product].nouns) return *catalogue_->products()[*product].nouns;
+  if (product) {
+    if (const std::optional<TextList> tagged = catalogue_->products()[*product].nouns())
+      return tagged->copy();
+  }
   approximate = true;
   return nouns_by_rule(title);
 }
@@ -209,7 +233,7 @@ const std::vector<std::uint32_t>& GoalTable::with_noun(std::string_view noun) co
   std::call_once(nouns_known_, [this] {
     for (std::uint32_t i = 0; i < products(); ++i) {
       bool approximate = false;
-      for (const std::string& own : nouns(catalogue_->products()[i].title, approximate)) {
+      for (const std::string& own : nouns(catalogue_->products()[i].title(), approximate)) {
         std::vector<std::uint32_t>& list = with_noun_[own];
         if (list.empty() || list.back() != i) list.push_back(i);
       }
@@ -220,8 +244,19 @@ const std::vector<std::uint32_t>& GoalTable::with_noun(std::string_view noun) co
   return found == with_noun_.end() ? none : found->second;
 }
 
-const std::vector<std::uint32_t>& GoalTable::split(std::string_view name) const {
+const std::vector<GoalTable::SplitPart>& GoalTable::split(std::string_view name) const {
   return name == "test" ? test_ : name == "valid" ? valid_ : train_;
+}
+
+std::size_t GoalTable::split_size(std::string_view name) const {
+  return split(name).empty() ? 0 : split(name).back().end;
+}
+
+std::uint32_t GoalTable::in_split(std::string_view name, std::size_t index) const {
+  const auto part = std::upper_bound(split(name).begin(), split(name).end(), index,
+                                     [](std::size_t i, const SplitPart& p) { return i < p.end; });
+  const std::size_t before = part == split(name).begin() ? 0 : std::prev(part)->end;
+  return static_cast<std::uint32_t>(part->first + index - before);
 }
 
 // Union of goals by product and by instruction without options; each union's first asin decides.
@@ -233,23 +268,28 @@ void GoalTable::make_splits() {
     return i;
   };
   std::unordered_map<std::string_view, std::uint32_t, ContainerHash> first_with;
-  for (const Entry& entry : entries_) {
-    const Product& product = catalogue_->products()[entry.product];
-    const std::string_view text = settings_.human ? product.human[entry.choice].text : *product.instruction;
-    const std::uint32_t a = root(first_with.emplace(text, entry.product).first->second);
-    const std::uint32_t b = root(entry.product);
+  for (const Wish& wish : wishes_) {
+    const Product product = catalogue_->products()[wish.product];
+    const std::string_view text = settings_.human ? product.human()[wish.human].text : *product.instruction();
+    const std::uint32_t a = root(first_with.emplace(text, wish.product).first->second);
+    const std::uint32_t b = root(wish.product);
     parent[std::max(a, b)] = std::min(a, b);
   }
-  for (std::uint32_t position = 0; position < entries_.size(); ++position) {
-    const std::string& asin = catalogue_->products()[root(entries_[position].product)].asin;
-    const std::uint64_t bucket = hash128(asin).low % 10;
-    (bucket == 0 ? test_ : bucket == 1 ? valid_ : train_).push_back(position);
+  const auto put = [this](std::vector<SplitPart>& part, std::size_t wish) {
+    const std::uint32_t first = wishes_[wish].first;
+    const auto next =
+        wish + 1 < wishes_.size() ? wishes_[wish + 1].first : static_cast<std::uint32_t>(size());
+    part.push_back({first, (part.empty() ? 0 : part.back().end) + next - first});
+  };
+  for (std::size_t i = 0; i < wishes_.size(); ++i) {
+    const Product first = catalogue_->products()[root(wishes_[i].product)];
+    const std::uint64_t bucket = hash128(first.asin()).low % 10;
+    put(bucket == 0 ? test_ : bucket == 1 ? valid_ : train_, i);
   }
   if (train_.empty()) {
-    train_.resize(entries_.size());
-    std::iota(train_.begin(), train_.end(), 0U);
     valid_.clear();
     test_.clear();
+    for (std::size_t i = 0; i < wishes_.size(); ++i) put(train_, i);
   }
 }
 

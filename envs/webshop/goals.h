@@ -54,14 +54,13 @@ class GoalTable {
   double price(std::uint32_t product) const { return prices_[product]; }
   std::size_t indexed() const { return indexed_; }  // documents that a search covers
 
-  std::size_t size() const { return entries_.size(); }
+  std::size_t size() const { return order_.size(); }
   Goal goal(std::uint32_t position) const;  // by table position
-  std::uint32_t product(std::uint32_t position) const { return entries_[position].product; }
   std::uint32_t in_session(std::uint32_t number) const {
     return order_[number];
   }  // session number -> position
   std::uint32_t session_number(std::uint32_t position) const { return number_[position]; }  // the inverse
-  double total_weight() const { return cumulative_.back(); }
+  double total_weight() const { return total_weight_; }
   // The original's choice of a session number: one draw; number 0 never comes, the last one twice as often.
   std::uint32_t draw(PythonRandom& random) const;
   // The generator as the original leaves it after loading.
@@ -72,33 +71,45 @@ class GoalTable {
   // Products whose title has the noun, ascending. The first call works out all titles.
   const std::vector<std::uint32_t>& with_noun(std::string_view noun) const;
 
-  // Table positions of a split, ascending: "train", "valid" or "test". Goals that share a product or an
-  // instruction share a split, so that no content is in two.
-  const std::vector<std::uint32_t>& split(std::string_view name) const;
+  // Goals of a split, "train", "valid" or "test", and the table position of one of them, ascending. Goals
+  // that share a product or an instruction share a split, so that no content is in two.
+  std::size_t split_size(std::string_view name) const;
+  std::uint32_t in_split(std::string_view name, std::size_t index) const;
 
  private:
-  struct Entry {
+  // What one instruction asks for: a goal for each combination of options, or one of a human instruction.
+  struct Wish {
     std::uint32_t product;
-    std::uint32_t choice;  // combination of options, or human instruction
+    std::uint32_t human;  // which of its human instructions
+    std::uint32_t first;  // position of its first goal
     double price_upper;
-    double weight;
+    double weight;  // of each of its goals
+  };
+  struct SplitPart {
+    std::uint32_t first;  // position of a wish's first goal
+    std::uint32_t end;    // goals of the split up to the wish's last
   };
   GoalTable() = default;
   void draw_prices(PythonRandom& random);
-  Status add_synthetic(PythonRandom& random);
-  Status add_human(PythonRandom& random);
+  Result<std::size_t> add_synthetic(PythonRandom& random);  // how many goals there are
+  Result<std::size_t> add_human(PythonRandom& random);
+  void number_goals(std::size_t count, PythonRandom& random);
   void make_splits();
+  const Wish& wish_of(std::uint32_t position) const;
+  double weight_in_session(std::size_t number) const { return wish_of(order_[number]).weight; }
+  const std::vector<SplitPart>& split(std::string_view name) const;
 
   std::shared_ptr<const Catalogue> catalogue_;
   GoalSettings settings_;
   std::vector<double> prices_;
   std::size_t indexed_ = 0;
-  std::vector<Entry> entries_;
+  std::vector<Wish> wishes_;
   std::vector<std::uint32_t> order_;   // session number -> position
   std::vector<std::uint32_t> number_;  // position -> session number
-  std::vector<double> cumulative_;     // in session order, with a leading 0
+  std::vector<double> weight_before_;  // sum of weights before every 64th session
+  double total_weight_ = 0;
   PythonRandom after_load_;
-  std::vector<std::uint32_t> train_, valid_, test_;
+  std::vector<SplitPart> train_, valid_, test_;
   mutable std::once_flag nouns_known_;
   mutable std::unordered_map<std::string, std::vector<std::uint32_t>, ContainerHash, std::equal_to<>>
       with_noun_;

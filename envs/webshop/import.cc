@@ -295,7 +295,7 @@ Result<std::vector<std::string>> strings(const Json& value, const std::string& n
 }
 
 // "$12.99" or "$10 - $20": the digits and points after each "$".
-Status read_price(const Json* value, Product& product) {
+Status read_price(const Json* value, ProductRecord& product) {
   product.prices = {100.0};
   product.price_text = "$100.0";
   if (value == nullptr || value->IsNull() || (value->IsString() && value->GetStringLength() == 0)) return {};
@@ -336,7 +336,7 @@ std::string option_value(std::string_view raw) {
   return python_lower(spaced);
 }
 
-Status read_options(const Json* value, Product& product) {
+Status read_options(const Json* value, ProductRecord& product) {
   if (value == nullptr || value->IsNull() || (value->IsString() && value->GetStringLength() == 0)) return {};
   if (!value->IsObject()) return wrong("customization_options", "an object, null or \"\"");
   for (auto at = value->MemberBegin(); at != value->MemberEnd(); ++at) {
@@ -348,7 +348,7 @@ Status read_options(const Json* value, Product& product) {
     const Json& contents = *member(*value, raw_name);
     if (contents.IsNull()) continue;
     if (!contents.IsArray()) return wrong("customization_options", "an object of lists");
-    ProductOption option{python_lower(raw_name), {}};
+    OptionRecord option{python_lower(raw_name), {}};
     for (const Json& item : contents.GetArray()) {
       const Json* text = item.IsObject() ? member(item, "value") : nullptr;
       if (text == nullptr || !text->IsString())
@@ -356,7 +356,7 @@ Status read_options(const Json* value, Product& product) {
       option.values.push_back(option_value(text_of(*text)));
     }
     const auto same = std::find_if(product.options.begin(), product.options.end(),
-                                   [&](const ProductOption& other) { return other.name == option.name; });
+                                   [&](const OptionRecord& other) { return other.name == option.name; });
     if (same != product.options.end()) {
       same->values = std::move(option.values);
     } else {
@@ -367,7 +367,7 @@ Status read_options(const Json* value, Product& product) {
 }
 
 // What a record itself holds, in the original's order of checks.
-Status read_record(const Json& record, Product& product) {
+Status read_record(const Json& record, ProductRecord& product) {
   const auto take = [&](const char* name, std::string& target) -> Status {
     Result<std::string> text = string_field(record, name);
     if (!text) return text.error();
@@ -400,7 +400,7 @@ struct Beside {
   std::optional<std::vector<std::string>> attributes;
   std::optional<std::string> instruction;
   std::vector<std::string> instruction_attributes;
-  std::vector<HumanInstruction> human;
+  std::vector<HumanRecord> human;
   std::optional<std::vector<std::string>> nouns;
 };
 using BesideMap = std::unordered_map<std::string, Beside, ContainerHash, std::equal_to<>>;
@@ -446,10 +446,10 @@ Result<Hash128> read_human(const std::string& path, BesideMap& beside, const Pro
   Records records(source, Records::Shape::kObject, [&](const std::string& asin, const Json& value) -> Status {
     const auto fail = [&](Error error) { return at_place(std::move(error), source, source.Tell(), asin); };
     if (!value.IsArray()) return fail(wrong(asin, "a list of instructions"));
-    std::vector<HumanInstruction> list;
+    std::vector<HumanRecord> list;
     for (const Json& item : value.GetArray()) {
       if (!item.IsObject()) return fail(wrong(asin, "a list of objects"));
-      HumanInstruction human;
+      HumanRecord human;
       const Json* attributes = member(item, "instruction_attributes");
       if (attributes == nullptr) return fail(wrong("instruction_attributes", "a list of texts"));
       Result<std::vector<std::string>> texts = strings(*attributes, "instruction_attributes");
@@ -516,7 +516,7 @@ Result<Hash128> read_nouns(const std::string& path, BesideMap& beside, const Pro
   return source.digest();
 }
 
-using Keep = std::function<Status(Product product)>;
+using Keep = std::function<Status(ProductRecord product)>;
 using Facts = std::map<std::string, std::string>;
 
 // Everything but where the products go.
@@ -556,7 +556,7 @@ Result<ImportReport> read_all(const ImportSources& sources, const Progress& prog
     Result<std::string> asin = string_field(value, "asin");
     if (!asin) return fail(asin.error(), "");
     if (*asin == "nan" || to_points(*asin).size() > 10 || !seen.insert(*asin).second) return {};
-    Product product;
+    ProductRecord product;
     product.asin = *asin;
     product.record = record;
     if (Status s = read_record(value, product); !s) return fail(s.error(), *asin);
@@ -586,7 +586,7 @@ Result<ImportReport> read_all(const ImportSources& sources, const Progress& prog
 
 }  // namespace
 
-Result<Product> parse_product(std::string_view json) {
+Result<ProductRecord> parse_product(std::string_view json) {
   rapidjson::Document record;
   record.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag |
                rapidjson::kParseNanAndInfFlag>(json.data(), json.size());
@@ -596,7 +596,7 @@ Result<Product> parse_product(std::string_view json) {
                  "byte " + std::to_string(record.GetErrorOffset()), ""};
   }
   if (!record.IsObject()) return Error{ErrorCode::kBadData, "a product must be an object", "", ""};
-  Product product;
+  ProductRecord product;
   Result<std::string> asin = string_field(record, "asin");
   if (!asin) return asin.error();
   product.asin = *asin;
@@ -604,12 +604,13 @@ Result<Product> parse_product(std::string_view json) {
   return product;
 }
 
-Result<std::vector<Product>> read_products(const ImportSources& sources, const Progress& progress) {
-  std::vector<Product> products;
+Result<std::vector<ProductRecord>> read_products(const ImportSources& sources, const Progress& progress) {
+  std::vector<ProductRecord> products;
   Facts facts;
   const Result<ImportReport> report = read_all(
       sources, progress,
-      [&](Product product) -> Status { return products.push_back(std::move(product)), Status(); }, facts);
+      [&](ProductRecord product) -> Status { return products.push_back(std::move(product)), Status(); },
+      facts);
   if (!report) return report.error();
   return products;
 }
@@ -619,7 +620,7 @@ Result<ImportReport> import_catalogue(const ImportSources& sources, const Progre
   if (Status s = writer.create(sources.out); !s) return s.error();
   Facts facts;
   Result<ImportReport> report = read_all(
-      sources, progress, [&writer](const Product& product) { return writer.add(product); }, facts);
+      sources, progress, [&writer](const ProductRecord& product) { return writer.add(product); }, facts);
   if (!report) return report.error();
   facts["records"] = std::to_string(report->records);
   facts["instructions"] = std::to_string(report->instructions);

@@ -39,9 +39,9 @@ using Progress = std::function<void(std::uint64_t done_bytes, std::uint64_t all_
 Result<ImportReport> import_catalogue(const ImportSources& sources, const Progress& progress);
 
 // The same rules without a file, for tests: all products in memory.
-Result<std::vector<Product>> read_products(const ImportSources& sources, const Progress& progress);
+Result<std::vector<ProductRecord>> read_products(const ImportSources& sources, const Progress& progress);
 
 // One product record as JSON text, with nothing known beside it. For fuzzing and tests.
-Result<Product> parse_product(std::string_view json);
+Result<ProductRecord> parse_product(std::string_view json);
 
 }  // namespace lodestep::webshop

@@ -58,7 +58,7 @@ class Walker {
   }
 
  private:
-  const Product& product() const { return page_.shop.products()[*session_.product]; }
+  Product product() const { return page_.shop.products()[*session_.product]; }
   void put(Node kind, std::string_view text) {
     if (const std::string_view node = collapse(text); !node.empty()) sink_.node(kind, node);
   }
@@ -83,24 +83,24 @@ class Walker {
     if (session_.page > 1) button("< Prev");
     button("Next >");
     for (const std::uint32_t listed : session_.listed) {
-      const Product& found = page_.shop.products()[listed];
+      const Product found = page_.shop.products()[listed];
       sink_.product = listed;
-      put(Node::kLink, found.asin);
-      text(found.title);
-      text(found.price_text);
+      put(Node::kLink, found.asin());
+      text(found.title());
+      text(found.price_text());
     }
   }
 
   void item() {
     head();
     button("< Prev");
-    for (const ProductOption& option : product().options) {
+    for (const ProductOption option : product().options()) {
       text(option.name);
       sink_.option = option.name;
-      for (const std::string& value : option.values) put(Node::kLabel, value);
+      for (const std::string_view value : option.values) put(Node::kLabel, value);
     }
-    text(product().title);
-    text("Price: " + product().price_text);
+    text(product().title());
+    text("Price: " + std::string(product().price_text()));
     text("Rating: N.A.");
     button("Description");
     button("Features");
@@ -113,16 +113,16 @@ class Walker {
     head();
     button("< Prev");
     switch (session_.sub_page) {
-      case SubPage::kDescription: return text(product().description);
+      case SubPage::kDescription: return text(product().description());
       case SubPage::kFeatures:
-        for (const std::string& bullet : product().bullets) text(" " + bullet);
+        for (const std::string_view bullet : product().bullets()) text(" " + std::string(bullet));
         return;
       case SubPage::kReviews: return;  // never loaded
       case SubPage::kAttributes:
-        for (const std::string& attribute : product().attributes) text(" " + attribute);
-        text(product().category);
-        text(product().query);
-        text(product().product_category);
+        for (const std::string_view attribute : product().attributes()) text(" " + std::string(attribute));
+        text(product().category());
+        text(product().query());
+        text(product().product_category());
         return;
     }
   }
@@ -153,7 +153,7 @@ class Walker {
                                                   "Reward",
                                                   "Your score (min 0.0, max 1.0)"};
     for (const std::string_view node : kBefore) text(node);
-    text(product().asin);
+    text(product().asin());
     text("options");
     text(dumped_for_html(session_.options));
     for (const std::string_view node : kAfter) text(node);
@@ -307,7 +307,8 @@ std::string page_url(const Page& page) {
   if (session.kind == PageKind::kIndex) return base + "/" + session.name;
   const std::string search = plus_joined(session.keywords) + "/" + std::to_string(session.page);
   if (session.kind == PageKind::kResults) return base + "/search_results/" + session.name + "/" + search;
-  const std::string item = session.name + "/" + page.shop.products()[*session.product].asin + "/";
+  const std::string item =
+      session.name + "/" + std::string(page.shop.products()[*session.product].asin()) + "/";
   switch (session.kind) {
     case PageKind::kItem: return base + "/item_page/" + item + search + "/" + json_dumps(session.options);
     case PageKind::kSubPage:
@@ -389,7 +390,7 @@ std::vector<std::string> clickables(const Page& page) {
       if (session.page > 1) out.emplace_back("< prev");
       out.emplace_back("next >");
       for (const std::uint32_t listed : session.listed) {
-        std::string asin = python_lower(page.shop.products()[listed].asin);
+        std::string asin = python_lower(page.shop.products()[listed].asin());
         if (std::find(out.begin(), out.end(), asin) == out.end()) out.push_back(std::move(asin));
       }
       return out;
@@ -397,9 +398,9 @@ std::vector<std::string> clickables(const Page& page) {
       out = {"back to search", "< prev", "description", "features", "reviews"};
       if (page.show_attributes) out.emplace_back("attributes");
       out.emplace_back("buy now");
-      for (const ProductOption& option : page.shop.products()[*session.product].options) {
-        for (const std::string& value : option.values) {
-          if (std::find(out.begin(), out.end(), value) == out.end()) out.push_back(value);
+      for (const ProductOption option : page.shop.products()[*session.product].options()) {
+        for (const std::string_view value : option.values) {
+          if (std::find(out.begin(), out.end(), value) == out.end()) out.emplace_back(value);
         }
       }
       return out;
@@ -419,7 +420,7 @@ Target find_clickable(const Page& page, std::string_view text) {
     if (session.page > 1) button("< prev");
     button("next >");
     for (const std::uint32_t listed : session.listed) {
-      if (python_lower(page.shop.products()[listed].asin) != text) continue;
+      if (python_lower(page.shop.products()[listed].asin()) != text) continue;
       target.kind = Target::Kind::kProduct;
       target.product = listed;
     }
@@ -430,10 +431,11 @@ Target find_clickable(const Page& page, std::string_view text) {
   for (const std::string_view name : {"description", "features", "reviews", "buy now"}) button(name);
   if (page.show_attributes) button("attributes");
   // An option's input hides a button of the same text, and the last option with a value hides the others.
-  const std::vector<ProductOption>& options = page.shop.products()[*session.product].options;
-  for (auto option = options.rbegin(); option != options.rend(); ++option) {
-    for (const std::string& value : option->values) {
-      if (value == text) return {Target::Kind::kOption, 0, option->name, value};
+  const OptionList options = page.shop.products()[*session.product].options();
+  for (std::size_t i = options.size(); i-- > 0;) {
+    const ProductOption option = options[i];
+    for (const std::string_view value : option.values) {
+      if (value == text) return {Target::Kind::kOption, 0, option.name, value};
     }
   }
   return target;
@@ -445,7 +447,7 @@ PageKind routed_kind(const Page& page) {
   const auto mentions = [&](std::string_view name) {
     if (session.name.find(name) != std::string::npos || session.keywords.find(name) != std::string::npos)
       return true;
-    if (session.product && page.shop.products()[*session.product].asin.find(name) != std::string::npos)
+    if (session.product && page.shop.products()[*session.product].asin().find(name) != std::string::npos)
       return true;
     return std::any_of(session.options.begin(), session.options.end(), [&](const auto& item) {
       return item.first.find(name) != std::string::npos || item.second.find(name) != std::string::npos;

@@ -41,16 +41,16 @@ std::vector<double> title_scores(const GoalTable& table, const Goal& goal) {
 // Chooses for one option after another; sets of satisfied goal options are few, so all of them are kept.
 void choose(const Product& product, ItemFacts& facts) {
   std::map<std::vector<bool>, Items> reached{{std::vector<bool>(facts.wanted_options, false), {}}};
-  for (std::size_t o = 0; o < product.options.size(); ++o) {
-    const ProductOption& option = product.options[o];
-    std::map<std::vector<bool>, const std::string*> ways;
-    for (const std::string& value : option.values) {
-      const bool later = std::any_of(product.options.begin() + static_cast<std::ptrdiff_t>(o) + 1,
-                                     product.options.end(), [&](const ProductOption& other) {
+  for (std::size_t o = 0; o < product.options().size(); ++o) {
+    const ProductOption option = product.options()[o];
+    std::map<std::vector<bool>, std::string_view> ways;
+    for (const std::string_view value : option.values) {
+      const bool later = std::any_of(product.options().begin() + static_cast<std::ptrdiff_t>(o) + 1,
+                                     product.options().end(), [&](const ProductOption& other) {
                                        return std::find(other.values.begin(), other.values.end(), value) !=
                                               other.values.end();
                                      });
-      if (!later && can_click(value)) ways.emplace(facts.matches.at(value), &value);
+      if (!later && can_click(value)) ways.emplace(facts.matches.find(value)->second, value);
     }
     std::map<std::vector<bool>, Items> next = reached;
     for (const auto& [have, items] : reached) {
@@ -58,7 +58,7 @@ void choose(const Product& product, ItemFacts& facts) {
         std::vector<bool> both = united(have, gain);
         if (both == have) continue;
         Items longer = items;
-        longer.emplace_back(option.name, *value);
+        longer.emplace_back(option.name, value);
         const auto [at, fresh] = next.emplace(std::move(both), longer);
         if (!fresh && longer.size() < at->second.size()) at->second = std::move(longer);
       }
@@ -95,9 +95,9 @@ std::vector<bool> ItemFacts::satisfied(const Items& chosen) const {
 double ItemFacts::reward(const Items& chosen) const { return reward_of(*this, count(satisfied(chosen))); }
 
 ItemFacts study_item(const GoalTable& table, const Goal& goal, std::uint32_t product, Fuzzy fuzzy) {
-  const Product& item = table.catalogue().products()[product];
+  const Product item = table.catalogue().products()[product];
   bool approximate = false;
-  const std::vector<std::string> nouns = table.nouns(item.title, approximate);
+  const std::vector<std::string> nouns = table.nouns(item.title(), approximate);
   const RewardInfo bare =
       score_purchase({as_bought(item, nouns), &goal.wanted, table.price(product), {}, fuzzy});
   ItemFacts facts;
@@ -107,8 +107,8 @@ ItemFacts study_item(const GoalTable& table, const Goal& goal, std::uint32_t pro
   facts.wanted_attributes = goal.wanted.attributes.size();
   facts.wanted_options = goal.wanted.options.size();
   facts.attributes = bare.attributes_matched;
-  for (const ProductOption& option : item.options) {
-    for (const std::string& value : option.values) {
+  for (const ProductOption option : item.options()) {
+    for (const std::string_view value : option.values) {
       if (facts.matches.find(value) == facts.matches.end()) {
         facts.matches.emplace(value, matched_options(value, goal.wanted, fuzzy));
       }
@@ -126,7 +126,7 @@ BestPurchase best_purchase(const GoalTable& table, const Goal& goal, Fuzzy fuzzy
   std::unordered_map<std::string_view, std::vector<bool>, ContainerHash> known;  // values seen
   for (std::uint32_t i = 0; i < table.products() && best.reward < 1.0; ++i) {
     if (scores[i] == 0.0 || i == goal.product) continue;
-    const Product& item = table.catalogue().products()[i];
+    const Product item = table.catalogue().products()[i];
     // What it earns at most, with all attributes and with every value of every option.
     ItemFacts most;
     most.r_type = type_reward(as_bought(item, goal.wanted.nouns), goal.wanted, scores[i]);
@@ -135,8 +135,8 @@ BestPurchase best_purchase(const GoalTable& table, const Goal& goal, Fuzzy fuzzy
     most.price_ok = table.price(i) <= goal.wanted.price_upper;
     if (reward_of(most, most.wanted_options) <= best.reward) continue;
     std::vector<bool> reached(most.wanted_options, false);
-    for (const ProductOption& option : item.options) {
-      for (const std::string& value : option.values) {
+    for (const ProductOption option : item.options()) {
+      for (const std::string_view value : option.values) {
         const auto [at, fresh] = known.try_emplace(value);
         if (fresh) at->second = matched_options(value, goal.wanted, fuzzy);
         reached = united(std::move(reached), at->second);

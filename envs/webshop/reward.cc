@@ -165,16 +165,16 @@ std::size_t count_attributes(const Bought& bought, const Wanted& wanted, Fuzzy f
   std::size_t matched = 0;
   for (const std::string& attribute : wanted.attributes) {
     const Tokens tokens = tokens_of(to_points(attribute));
-    const auto& list = *bought.attributes;
+    const TextList& list = bought.attributes;
     // Equal texts score 100 unless nothing is left of them; that spares most comparisons.
     if (tokens.any && std::find(list.begin(), list.end(), attribute) != list.end()) {
       ++matched;
       continue;
     }
     if (have.empty()) {
-      for (const std::string& text : list) have.push_back(tokens_of(to_points(text)));
+      for (const std::string_view text : list) have.push_back(tokens_of(to_points(text)));
       title = python_lower(bought.title);
-      bullets = python_lower(join(*bought.bullets, " "));
+      bullets = python_lower(bought.bullets.join(" "));
       description = python_lower(bought.description);
     }
     const bool found =
@@ -206,7 +206,7 @@ std::string normalize_color(std::string_view text) {
   return std::string(text);
 }
 
-std::vector<bool> matched_options(const std::string& chosen, const Wanted& wanted, Fuzzy fuzzy) {
+std::vector<bool> matched_options(std::string_view chosen, const Wanted& wanted, Fuzzy fuzzy) {
   const Tokens tokens = tokens_of(to_points(normalize_color(chosen)));
   std::vector<bool> matched;
   for (const auto& option : wanted.options) {
@@ -255,8 +255,8 @@ std::string to_json(const RewardInfo& info) {
 }
 
 Bought as_bought(const Product& product, const std::vector<std::string>& nouns) {
-  return {product.query,       product.title,    product.product_category, product.title,
-          product.description, &product.bullets, &product.attributes,      &nouns};
+  return {product.query(),       product.title(),   product.product_category(), product.title(),
+          product.description(), product.bullets(), product.attributes(),       &nouns};
 }
 
 }  // namespace lodestep::webshop

@@ -30,8 +30,7 @@ struct Wanted {
 // What was bought. Borrows.
 struct Bought {
   std::string_view query, name, product_category, title, description;
-  const std::vector<std::string>* bullets = nullptr;
-  const std::vector<std::string>* attributes = nullptr;
+  TextList bullets, attributes;
   const std::vector<std::string>* nouns = nullptr;  // of the name
 };
 
@@ -67,6 +66,6 @@ double type_reward(const Bought& bought, const Wanted& wanted, double title_scor
 int token_set_ratio(std::u32string_view bought, std::u32string_view wanted, Fuzzy fuzzy = Fuzzy::kDifflib);
 std::string normalize_color(std::string_view text);
 // Which goal options a chosen value satisfies; bit i = option i.
-std::vector<bool> matched_options(const std::string& chosen, const Wanted& wanted, Fuzzy fuzzy);
+std::vector<bool> matched_options(std::string_view chosen, const Wanted& wanted, Fuzzy fuzzy);
 
 }  // namespace lodestep::webshop

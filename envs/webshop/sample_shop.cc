@@ -227,8 +227,8 @@ double cents(int dollars, Stream& dice) {
   return static_cast<double>(dollars * 100 + static_cast<int>(dice.below(100))) / 100;
 }
 
-Product make_product(const Department& department, Stream& dice) {
-  Product product;
+ProductRecord make_product(const Department& department, Stream& dice) {
+  ProductRecord product;
   const std::string thing(pick(department.things, dice));
   const std::string quality(pick(kQualities, dice));
   product.title = std::string(pick(kBrands, dice)) + " " + quality + " " + thing + " for " +
@@ -270,11 +270,11 @@ Product make_product(const Department& department, Stream& dice) {
   if (dice.below(5) < 3)
     product.instruction =
         std::string(pick(kOpenings, dice)) + " " + wish + " such as a " + ascii_lower(thing);
-  HumanInstruction human{"hi, " + ascii_lower(std::string(pick(kOpenings, dice))) + " a " +
-                             ascii_lower(thing) + " that is " + join(product.instruction_attributes, " and "),
-                         product.instruction_attributes,
-                         {}};
-  for (const ProductOption& option : product.options) {
+  HumanRecord human{"hi, " + ascii_lower(std::string(pick(kOpenings, dice))) + " a " + ascii_lower(thing) +
+                        " that is " + join(product.instruction_attributes, " and "),
+                    product.instruction_attributes,
+                    {}};
+  for (const OptionRecord& option : product.options) {
     human.options.push_back(option.values[dice.below(option.values.size())]);
     human.text += ", " + option.name + " " + human.options.back();
   }
@@ -286,13 +286,13 @@ Product make_product(const Department& department, Stream& dice) {
 
 }  // namespace
 
-std::vector<Product> make_products(std::size_t count, std::uint64_t seed) {
+std::vector<ProductRecord> make_products(std::size_t count, std::uint64_t seed) {
   Stream dice(Hasher().add("webshop sample").add_u64(seed).finish());
   std::unordered_set<std::string, ContainerHash, std::equal_to<>> taken;
-  std::vector<Product> products;
+  std::vector<ProductRecord> products;
   products.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
-    Product product = make_product(departments()[i % departments().size()], dice);
+    ProductRecord product = make_product(departments()[i % departments().size()], dice);
     product.asin = new_asin(dice, taken);
     product.record = i;
     products.push_back(std::move(product));
@@ -304,8 +304,8 @@ std::vector<Product> make_products(std::size_t count, std::uint64_t seed) {
 }
 
 std::shared_ptr<const Catalogue> sample_shop() {
-  static const std::shared_ptr<const Catalogue> shop = std::make_shared<Catalogue>(
-      make_products(kProducts, kSeed), Hasher().add("webshop sample").add_u64(kSeed).finish());
+  static const std::shared_ptr<const Catalogue> shop =
+      make_catalogue(make_products(kProducts, kSeed), Hasher().add("webshop sample").add_u64(kSeed).finish());
   return shop;
 }
 

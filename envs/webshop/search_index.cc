@@ -4,9 +4,8 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
-
-#include "envs/webshop/bytes.h"
 
 namespace lodestep::webshop {
 namespace {
@@ -21,7 +20,7 @@ float term_score(float weight, std::uint16_t frequency, float inverse) {
 // The best hits so far, score above 0. Twice as many as wanted are collected before the worse half goes.
 class BestHits {
  public:
-  BestHits(std::size_t most, const std::vector<std::uint32_t>& ranks) : most_(most), ranks_(ranks) {}
+  BestHits(std::size_t most, std::span<const std::uint32_t> ranks) : most_(most), ranks_(ranks) {}
 
   void offer(std::uint32_t document, float score) {
     if (score < least_ || most_ == 0) return;
@@ -49,7 +48,7 @@ class BestHits {
     bool operator<(const Candidate& other) const { return key > other.key; }
   };
   std::size_t most_;
-  const std::vector<std::uint32_t>& ranks_;
+  std::span<const std::uint32_t> ranks_;
   std::vector<Candidate> hits_;
   float least_ = std::numeric_limits<float>::denorm_min();  // what a hit needs at least
 };
@@ -73,7 +72,25 @@ std::uint32_t decode_length(std::uint8_t code) {
   return 24 + ((8 | (d & 7)) << ((d >> 3) - 1));
 }
 
-SearchIndex::Builder& SearchIndex::Builder::add(const std::vector<std::string>& terms) {
+LengthStatistics::LengthStatistics(std::span<const std::uint32_t> lengths, std::size_t count) {
+  std::uint64_t tokens = 0;
+  for (const std::uint32_t length : lengths.first(count)) {
+    tokens += length;
+    if (length > 0) ++documents;  // a document without terms does not have the field
+  }
+  const float average = documents == 0 ? 1.0F : static_cast<float>(static_cast<double>(tokens) / documents);
+  for (std::size_t code = 0; code < inverse.size(); ++code) {
+    const auto length = static_cast<float>(decode_length(static_cast<std::uint8_t>(code)));
+    inverse[code] = 1.0F / (kK1 * ((1.0F - kB) + kB * length / average));
+  }
+}
+
+float LengthStatistics::idf(std::size_t matching) const {
+  const auto count = static_cast<double>(matching);
+  return static_cast<float>(std::log(1 + (documents - count + 0.5) / (count + 0.5)));
+}
+
+IndexBuilder& IndexBuilder::add(const std::vector<std::string>& terms) {
   const auto document = static_cast<std::uint32_t>(lengths_.size());
   for (const std::string& term : terms) {
     Term& entry = terms_[term];
@@ -88,56 +105,76 @@ SearchIndex::Builder& SearchIndex::Builder::add(const std::vector<std::string>& 
   return *this;
 }
 
-SearchIndex SearchIndex::Builder::finish() {
-  SearchIndex index;
-  std::size_t postings = 0;
-  for (const auto& [text, term] : terms_) postings += term.documents.size();
-  index.documents_.reserve(postings);
-  index.frequencies_.reserve(postings);
-  index.terms_.reserve(terms_.size());
-  for (auto& [text, term] : terms_) {
-    index.terms_[text] = {static_cast<std::uint32_t>(index.documents_.size()),
-                          static_cast<std::uint32_t>(term.documents.size())};
-    index.documents_.insert(index.documents_.end(), term.documents.begin(), term.documents.end());
-    index.frequencies_.insert(index.frequencies_.end(), term.frequencies.begin(), term.frequencies.end());
-    term = {};
+Status IndexBuilder::write(ImageWriter& out) const {
+  std::vector<std::pair<std::string_view, const Term*>> sorted;
+  sorted.reserve(terms_.size());
+  for (const auto& [text, term] : terms_) sorted.emplace_back(text, &term);
+  std::sort(sorted.begin(), sorted.end());
+
+  std::vector<std::uint32_t> term_at{0}, posting_at{0};
+  std::vector<Hash128> hashes;
+  std::uint64_t bytes = 0, postings = 0;
+  for (const auto& [text, term] : sorted) {
+    bytes += text.size();
+    postings += term->documents.size();
+    term_at.push_back(static_cast<std::uint32_t>(bytes));
+    posting_at.push_back(static_cast<std::uint32_t>(postings));
+    hashes.push_back(hash128(text));
   }
-  index.lengths_ = std::move(lengths_);
-  index.prepare();
-  return index;
+  if (std::max(bytes, postings) > UINT32_MAX) {
+    return Error{ErrorCode::kUnsupported, "the products have more than 4 billion different words in all", "",
+                 "import fewer with --limit"};
+  }
+  out.begin(Section::kTermAt);
+  out.write_all(term_at);
+  out.begin(Section::kTermBytes);
+  for (const auto& [text, term] : sorted) out.write(text);
+  out.begin(Section::kTermSlots);
+  out.write_all(make_slots(hashes));
+  out.begin(Section::kPostingAt);
+  out.write_all(posting_at);
+  out.begin(Section::kDocuments);
+  for (const auto& [text, term] : sorted) out.write_all(term->documents);
+  out.begin(Section::kFrequencies);
+  for (const auto& [text, term] : sorted) out.write_all(term->frequencies);
+
+  const LengthStatistics all(lengths_, lengths_.size());
+  std::vector<std::uint8_t> codes(lengths_.size());
+  std::transform(lengths_.begin(), lengths_.end(), codes.begin(), encode_length);
+  out.begin(Section::kScores);
+  std::vector<float> scores;
+  for (const auto& [text, term] : sorted) {
+    const float weight = all.idf(term->documents.size());
+    scores.clear();
+    for (std::size_t i = 0; i < term->documents.size(); ++i)
+      scores.push_back(term_score(weight, term->frequencies[i], all.inverse[codes[term->documents[i]]]));
+    out.write_all(scores);
+  }
+  out.begin(Section::kLengths);
+  out.write_all(lengths_);
+  out.begin(Section::kCodes);
+  out.write_all(codes);
+  return {};
 }
 
-void SearchIndex::prepare() {
-  codes_.resize(lengths_.size());
-  std::transform(lengths_.begin(), lengths_.end(), codes_.begin(), encode_length);
-  all_ = statistics(lengths_.size());
-  scores_.resize(documents_.size());
-  for (const auto& [text, span] : terms_) {
-    const float weight = all_.idf(span.count);
-    for (std::uint32_t i = span.first; i < span.first + span.count; ++i)
-      scores_[i] = term_score(weight, frequencies_[i], all_.inverse[codes_[documents_[i]]]);
-  }
-}
+SearchIndex::SearchIndex(const Image& image)
+    : term_at_(image.section<std::uint32_t>(Section::kTermAt)),
+      terms_(term_at_.data(), term_at_.empty() ? 0 : term_at_.size() - 1,
+             image.section<char>(Section::kTermBytes).data()),
+      term_slots_(image.section<std::uint32_t>(Section::kTermSlots)),
+      posting_at_(image.section<std::uint32_t>(Section::kPostingAt)),
+      documents_(image.section<std::uint32_t>(Section::kDocuments)),
+      frequencies_(image.section<std::uint16_t>(Section::kFrequencies)),
+      scores_(image.section<float>(Section::kScores)),
+      lengths_(image.section<std::uint32_t>(Section::kLengths)),
+      codes_(image.section<std::uint8_t>(Section::kCodes)),
+      term_bytes_(image.section<char>(Section::kTermBytes).size()),
+      all_(lengths_, lengths_.size()) {}
 
-float SearchIndex::Statistics::idf(std::size_t matching) const {
-  const auto count = static_cast<double>(matching);
-  return static_cast<float>(std::log(1 + (documents - count + 0.5) / (count + 0.5)));
-}
-
-SearchIndex::Statistics SearchIndex::statistics(std::size_t documents) const {
-  Statistics out;
-  std::uint64_t tokens = 0;
-  for (std::size_t i = 0; i < documents; ++i) {
-    tokens += lengths_[i];
-    if (lengths_[i] > 0) ++out.documents;  // a document without terms does not have the field
-  }
-  const float average =
-      out.documents == 0 ? 1.0F : static_cast<float>(static_cast<double>(tokens) / out.documents);
-  for (std::size_t code = 0; code < out.inverse.size(); ++code) {
-    const auto length = static_cast<float>(decode_length(static_cast<std::uint8_t>(code)));
-    out.inverse[code] = 1.0F / (kK1 * ((1.0F - kB) + kB * length / average));
-  }
-  return out;
+bool SearchIndex::consistent() const {
+  return term_at_.size() == posting_at_.size() && !term_at_.empty() && term_at_.back() == term_bytes_ &&
+         posting_at_.back() == documents_.size() && documents_.size() == frequencies_.size() &&
+         documents_.size() == scores_.size() && lengths_.size() == codes_.size();
 }
 
 Result<std::vector<SearchIndex::Clause>> SearchIndex::clauses(const std::vector<std::string>& terms) const {
@@ -149,13 +186,13 @@ Result<std::vector<SearchIndex::Clause>> SearchIndex::clauses(const std::vector<
   std::vector<Clause> out;
   out.reserve(terms.size());
   for (const std::string& term : terms) {
-    if (const auto found = terms_.find(term); found != terms_.end()) out.push_back({found->second, 1});
+    const auto found = term_slots_.find(term, [&](std::uint32_t at) { return terms_[at] == term; });
+    if (found) out.push_back({*found, 1});
   }
-  std::sort(out.begin(), out.end(),
-            [](const Clause& a, const Clause& b) { return a.span.first < b.span.first; });
+  std::sort(out.begin(), out.end(), [](const Clause& a, const Clause& b) { return a.term < b.term; });
   std::size_t size = 0;
   for (const Clause& clause : out) {
-    if (size > 0 && out[size - 1].span.first == clause.span.first) {
+    if (size > 0 && out[size - 1].term == clause.term) {
       ++out[size - 1].count;
     } else {
       out[size++] = clause;
@@ -167,36 +204,35 @@ Result<std::vector<SearchIndex::Clause>> SearchIndex::clauses(const std::vector<
 
 // Adds one term's scores to the documents' sums. The few float scores of a document add up without
 // rounding in double, so the order of the terms does not matter.
-void SearchIndex::add_scores(const Clause& clause, std::size_t documents, const Statistics& stats,
+void SearchIndex::add_scores(const Clause& clause, const LengthStatistics* part, std::size_t documents,
                              std::vector<double>& sums, std::vector<std::uint32_t>* touched) const {
-  const std::uint32_t* posting = documents_.data() + clause.span.first;
-  const std::uint32_t* end = posting + clause.span.count;
-  const float* score = scores_.data() + clause.span.first;
-  const std::uint16_t* frequency = frequencies_.data() + clause.span.first;
+  const std::uint32_t first = posting_at_[clause.term];
+  const std::uint32_t* posting = documents_.data() + first;
+  const std::uint32_t* end = documents_.data() + posting_at_[clause.term + 1];
   const auto add = [&](float value) {
     double& sum = sums[*posting];
     if (touched != nullptr && sum == 0.0) touched->push_back(*posting);
     sum += static_cast<double>(value);
   };
-  if (&stats == &all_ && clause.count == 1) {
-    for (; posting != end; ++posting, ++score) add(*score);
+  if (part == nullptr && clause.count == 1) {
+    for (const float* score = scores_.data() + first; posting != end; ++posting, ++score) add(*score);
     return;
   }
-  if (documents < size()) end = std::lower_bound(posting, end, static_cast<std::uint32_t>(documents));
+  if (part != nullptr) end = std::lower_bound(posting, end, static_cast<std::uint32_t>(documents));
+  const LengthStatistics& stats = part != nullptr ? *part : all_;
   const float weight = static_cast<float>(clause.count) * stats.idf(static_cast<std::size_t>(end - posting));
-  for (; posting != end; ++posting, ++frequency)
+  for (const std::uint16_t* frequency = frequencies_.data() + first; posting != end; ++posting, ++frequency)
     add(term_score(weight, *frequency, stats.inverse[codes_[*posting]]));
 }
 
-Result<std::vector<Hit>> SearchIndex::search(const Query& query,
-                                             const std::vector<std::uint32_t>& ranks) const {
+Result<std::vector<Hit>> SearchIndex::search(const Query& query, std::span<const std::uint32_t> ranks) const {
   const Result<std::vector<Clause>> known = clauses(query.terms);
   if (!known) return known.error();
   const std::size_t documents = std::min(query.documents, size());
-  const Statistics part = documents == size() ? Statistics{} : statistics(documents);
-  const Statistics& stats = documents == size() ? all_ : part;
+  std::optional<LengthStatistics> part;
+  if (documents != size()) part.emplace(lengths_, documents);
   std::size_t postings = 0;
-  for (const Clause& clause : *known) postings += clause.span.count;
+  for (const Clause& clause : *known) postings += posting_at_[clause.term + 1] - posting_at_[clause.term];
 
   // Sums stay in one array per thread, zero between searches. A query that meets most documents goes
   // through all of them at the end, another one through those that it met.
@@ -205,7 +241,8 @@ Result<std::vector<Hit>> SearchIndex::search(const Query& query,
   if (sums.size() < documents) sums.resize(documents, 0.0);
   touched.clear();
   const bool dense = postings > documents / 4;
-  for (const Clause& clause : *known) add_scores(clause, documents, stats, sums, dense ? nullptr : &touched);
+  for (const Clause& clause : *known)
+    add_scores(clause, part ? &*part : nullptr, documents, sums, dense ? nullptr : &touched);
 
   BestHits best(query.most, ranks);
   if (dense) {
@@ -219,54 +256,6 @@ Result<std::vector<Hit>> SearchIndex::search(const Query& query,
     }
   }
   return best.sorted();
-}
-
-std::string SearchIndex::serialize() const {
-  std::vector<std::pair<std::string_view, Span>> sorted(terms_.begin(), terms_.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  ByteWriter out;
-  out.number(lengths_.size());
-  for (const std::uint32_t length : lengths_) out.number(length);
-  out.number(sorted.size());
-  for (const auto& [text, span] : sorted) {
-    out.text(text).number(span.count);
-    std::uint32_t last = 0;
-    for (std::uint32_t i = span.first; i < span.first + span.count; ++i) {
-      out.number(documents_[i] - last).number(frequencies_[i]);
-      last = documents_[i];
-    }
-  }
-  return std::move(out).bytes();
-}
-
-Result<SearchIndex> SearchIndex::deserialize(std::string_view bytes) {
-  const Error damaged{ErrorCode::kBadData, "the search index is damaged", "", "import the catalogue again"};
-  ByteReader in(bytes);
-  SearchIndex index;
-  index.lengths_.resize(in.count());
-  for (std::uint32_t& length : index.lengths_) length = static_cast<std::uint32_t>(in.number());
-  const std::size_t terms = in.count();
-  index.terms_.reserve(terms);
-  // A posting takes two bytes at least; what stays unused of this is never touched.
-  index.documents_.reserve(bytes.size() / 2);
-  index.frequencies_.reserve(bytes.size() / 2);
-  for (std::size_t t = 0; t < terms && in.ok(); ++t) {
-    const std::string text(in.text());
-    const Span span{static_cast<std::uint32_t>(index.documents_.size()),
-                    static_cast<std::uint32_t>(in.count())};
-    std::uint64_t document = 0;
-    for (std::uint32_t i = 0; i < span.count && in.ok(); ++i) {
-      const std::uint64_t step = in.number();
-      document += step;
-      if ((i > 0 && step == 0) || document >= index.lengths_.size()) return damaged;
-      index.documents_.push_back(static_cast<std::uint32_t>(document));
-      index.frequencies_.push_back(static_cast<std::uint16_t>(in.number()));
-    }
-    index.terms_[text] = span;
-  }
-  if (!in.ok() || !in.at_end()) return damaged;
-  index.prepare();
-  return index;
 }
 
 }  // namespace lodestep::webshop

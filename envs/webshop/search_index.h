@@ -1,13 +1,14 @@
 // BM25 over the products' texts, with the scores and the order of the original's engine to the bit.
-//   SearchIndex index = SearchIndex::Builder().add(analyze(text)).finish();
-//   Result<std::vector<Hit>> hits = index.search({analyze("travel mug"), 50, index.size()});
-// Threads: immutable and safe once built. Documents are products by position; ties go by `rank`.
+//   IndexBuilder().add(analyze(text)).write(image_writer);
+//   Result<std::vector<Hit>> hits = SearchIndex(image).search({analyze("travel mug"), 50, size}, ranks);
+// Threads: immutable and safe. Borrows the image. Documents are products by position; ties go by `rank`.
 // Formula: Robertson/Zaragoza BM25 as Lucene 8 computes it (k1 = 0.9, b = 0.4, lengths in one byte).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,6 +16,8 @@
 
 #include "base/hash.h"
 #include "base/result.h"
+#include "envs/webshop/image.h"
+#include "envs/webshop/list_view.h"
 
 namespace lodestep::webshop {
 
@@ -34,57 +37,60 @@ struct Query {
 std::uint8_t encode_length(std::uint32_t tokens);
 std::uint32_t decode_length(std::uint8_t code);
 
+// How lengths weigh among the first documents.
+struct LengthStatistics {
+  LengthStatistics(std::span<const std::uint32_t> lengths, std::size_t documents);
+  float idf(std::size_t matching) const;  // of a term that so many documents have
+
+  double documents = 0;  // that have any token
+  std::array<float, 256> inverse{};
+};
+
+// Collects documents and writes the index's sections.
+class IndexBuilder {
+ public:
+  IndexBuilder& add(const std::vector<std::string>& terms);  // the next document
+  Status write(ImageWriter& out) const;                      // fails on more postings than 32 bits count
+  std::size_t size() const { return lengths_.size(); }
+
+ private:
+  struct Term {
+    std::vector<std::uint32_t> documents;
+    std::vector<std::uint16_t> frequencies;
+  };
+  std::unordered_map<std::string, Term, ContainerHash, std::equal_to<>> terms_;
+  std::vector<std::uint32_t> lengths_;
+};
+
 class SearchIndex {
  public:
-  class Builder {
-   public:
-    Builder& add(const std::vector<std::string>& terms);  // the next document
-    SearchIndex finish();
-
-   private:
-    struct Term {
-      std::vector<std::uint32_t> documents;
-      std::vector<std::uint16_t> frequencies;
-    };
-    std::unordered_map<std::string, Term, ContainerHash, std::equal_to<>> terms_;
-    std::vector<std::uint32_t> lengths_;
-  };
+  explicit SearchIndex(const Image& image);  // borrows its sections
+  bool consistent() const;                   // whether they fit together
+  std::size_t size() const { return lengths_.size(); }
 
   // Documents with score 0 never match. Fails on more than 1,024 distinct terms, as the original does.
   // `ranks[d]` orders equal scores, smaller first. Cost: the postings of the query's terms.
-  Result<std::vector<Hit>> search(const Query& query, const std::vector<std::uint32_t>& ranks) const;
-
-  std::size_t size() const { return lengths_.size(); }
-  std::string serialize() const;
-  static Result<SearchIndex> deserialize(std::string_view bytes);  // damaged bytes are an error
+  Result<std::vector<Hit>> search(const Query& query, std::span<const std::uint32_t> ranks) const;
 
  private:
-  struct Span {
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-  };
   struct Clause {  // a distinct term of a query that the index knows
-    Span span;
+    std::uint32_t term = 0;
     int count = 0;
   };
-  struct Statistics {  // of the first documents
-    double documents = 0;
-    std::array<float, 256> inverse{};
-    float idf(std::size_t matching) const;  // of a term that so many documents have
-  };
-  Statistics statistics(std::size_t documents) const;
-  void prepare();
   Result<std::vector<Clause>> clauses(const std::vector<std::string>& terms) const;
-  void add_scores(const Clause& clause, std::size_t documents, const Statistics& stats,
+  void add_scores(const Clause& clause, const LengthStatistics* part, std::size_t documents,
                   std::vector<double>& sums, std::vector<std::uint32_t>* touched) const;
 
-  std::unordered_map<std::string, Span, ContainerHash, std::equal_to<>> terms_;
-  std::vector<std::uint32_t> documents_;  // of all postings, term by term, ascending within one
-  std::vector<std::uint16_t> frequencies_;
-  std::vector<float> scores_;           // of each posting, for a term that the query has once
-  std::vector<std::uint32_t> lengths_;  // tokens of each document
-  std::vector<std::uint8_t> codes_;     // the same, encoded
-  Statistics all_;
+  std::span<const std::uint32_t> term_at_;
+  TextList terms_;
+  Slots term_slots_;
+  std::span<const std::uint32_t> posting_at_, documents_;
+  std::span<const std::uint16_t> frequencies_;
+  std::span<const float> scores_;
+  std::span<const std::uint32_t> lengths_;
+  std::span<const std::uint8_t> codes_;
+  std::size_t term_bytes_ = 0;
+  LengthStatistics all_;
 };
 
 }  // namespace lodestep::webshop

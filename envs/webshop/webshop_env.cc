@@ -199,7 +199,7 @@ class WebShopEnv final : public Environment {
     if (there && session.kind == PageKind::kSubPage && routed_kind(live_page()) == PageKind::kSubPage)
       return "click[< prev]";
     if (session.kind == PageKind::kResults) {
-      const std::string asin = python_lower(shop_->catalogue->products()[plan_->product].asin);
+      const std::string asin = python_lower(shop_->catalogue->products()[plan_->product].asin());
       if (std::find(session.listed.begin(), session.listed.end(), plan_->product) != session.listed.end())
         return "click[" + asin + "]";
       const std::optional<std::size_t> rank = rank_of(session.keywords, plan_->product);
@@ -327,7 +327,9 @@ class WebShopEnv final : public Environment {
     return {*shop_->catalogue, state_.session, goal_.instruction, shop_->rules.show_attributes,
             shop_->rules.fixed_quirks};
   }
-  const std::string& asin(std::uint32_t product) const { return shop_->catalogue->products()[product].asin; }
+  std::string asin(std::uint32_t product) const {
+    return std::string(shop_->catalogue->products()[product].asin());
+  }
 
   // The fork's fresh session, as the next action will find it.
   std::unique_ptr<WebShopEnv> next_session() const {
@@ -411,7 +413,7 @@ class WebShopEnv final : public Environment {
   // Runs the search again, as every results page of the original does. False where the original raises.
   bool show_results(const std::string& keywords, std::int64_t page) {
     const GoalTable& goals = *shop_->goals;
-    const std::vector<Product>& products = shop_->catalogue->products();
+    const ProductList products = shop_->catalogue->products();
     const std::string_view first = first_word(keywords);
     std::vector<std::uint32_t> special;
     Ranking ranked;
@@ -428,12 +430,12 @@ class WebShopEnv final : public Environment {
       const std::string_view category =
           python_strip(first_word(std::string_view(keywords).substr(first.size() + 1)));
       for (std::uint32_t i = 0; i < goals.products(); ++i) {
-        if (products[i].category == category) special.push_back(i);
+        if (products[i].category() == category) special.push_back(i);
       }
     } else if (first == "<q>") {
       const std::string_view query = python_strip(std::string_view(keywords).substr(3));
       for (std::uint32_t i = 0; i < goals.products(); ++i) {
-        if (products[i].query == query) special.push_back(i);
+        if (products[i].query() == query) special.push_back(i);
       }
     } else if (ranked = rank(keywords); !ranked) {
       return false;
@@ -554,10 +556,10 @@ class WebShopEnv final : public Environment {
   }
 
   RewardInfo reward_info(const Session& session) const {
-    const Product& product = shop_->catalogue->products()[*session.product];
+    const Product product = shop_->catalogue->products()[*session.product];
     bool approximate = false;
     shop_->goals->nouns(goal_.wanted.name, approximate);
-    const std::vector<std::string> nouns = shop_->goals->nouns(product.title, approximate);
+    const std::vector<std::string> nouns = shop_->goals->nouns(product.title(), approximate);
     Purchase purchase{as_bought(product, nouns),
                       &goal_.wanted,
                       shop_->goals->price(*session.product),
@@ -594,10 +596,10 @@ class WebShopEnv final : public Environment {
     std::vector<std::uint32_t> found;
     const std::string_view first = first_word(keywords);
     if (first == "<q>") {
-      const std::vector<Product>& products = shop_->catalogue->products();
+      const ProductList products = shop_->catalogue->products();
       const std::string_view query = python_strip(std::string_view(keywords).substr(3));
       for (std::uint32_t i = 0; i < shop_->goals->products(); ++i) {
-        if (products[i].query == query) found.push_back(i);
+        if (products[i].query() == query) found.push_back(i);
       }
     } else if (first == "<r>" || first == "<c>" || first == "<a>") {
       return std::nullopt;
@@ -611,12 +613,13 @@ class WebShopEnv final : public Environment {
   // A query that finds the planned product on an early page: its title, else its query class, which lists
   // all.
   std::optional<std::string> gold_search() const {
-    const Product& product = shop_->catalogue->products()[plan_->product];
-    if (!product_of_link(python_lower(product.asin))) return std::nullopt;
+    const Product product = shop_->catalogue->products()[plan_->product];
+    if (!product_of_link(python_lower(product.asin()))) return std::nullopt;
     std::optional<std::string> best;
     std::size_t best_rank = SIZE_MAX;
+    const std::string title(product.title());
     for (const std::string& words :
-         {product.title, product.title + " " + goal_.instruction, "<q> " + product.query}) {
+         {title, title + " " + goal_.instruction, "<q> " + std::string(product.query())}) {
       const std::optional<Action> action = parse_action("search[" + words + "]");
       if (!action || action->verb != Verb::kSearch || action->argument != python_lower(words)) continue;
       const std::optional<std::size_t> rank = rank_of(action->argument, plan_->product);
@@ -678,19 +681,19 @@ class WebShopFactory final : public EnvFactory {
   std::vector<std::string> splits() const override {
     std::vector<std::string> names{"train"};
     for (const char* name : {"valid", "test"}) {
-      if (!shop_->goals->split(name).empty()) names.emplace_back(name);
+      if (shop_->goals->split_size(name) > 0) names.emplace_back(name);
     }
     return names;
   }
   Result<std::size_t> task_count(std::string_view split) const override {
     if (!known(split)) return unknown_split(*this, split);
-    return shop_->goals->split(split).size();
+    return shop_->goals->split_size(split);
   }
   Result<std::string> task_id(std::string_view split, std::size_t index) const override {
     if (!known(split)) return unknown_split(*this, split);
-    const std::vector<std::uint32_t>& goals = shop_->goals->split(split);
-    if (index >= goals.size()) return index_past_end(*this, split, index, goals.size());
-    return "goal/" + std::to_string(goals[index]);
+    const std::size_t size = shop_->goals->split_size(split);
+    if (index >= size) return index_past_end(*this, split, index, size);
+    return "goal/" + std::to_string(shop_->goals->in_split(split, index));
   }
   std::unique_ptr<Environment> make() const override { return std::make_unique<WebShopEnv>(shop_); }
 

@@ -126,13 +126,13 @@ Result<int> run_search(const std::vector<std::string>& words, Io& io) {
   if (json) io.out << '[';
   const char* separator = "";
   for (const webshop::Hit& hit : *hits) {
-    const Product& product = (*shop)->products()[hit.product];
+    const Product product = (*shop)->products()[hit.product];
     if (json) {
-      io.out << separator << "{\"asin\":" << json_quote(product.asin) << ",\"score\":" << shortest(hit.score)
-             << '}';
+      io.out << separator << "{\"asin\":" << json_quote(product.asin())
+             << ",\"score\":" << shortest(hit.score) << '}';
       separator = ",";
     } else {
-      io.out << product.asin << '\t' << shortest(hit.score) << '\t' << product.title << '\n';
+      io.out << product.asin() << '\t' << shortest(hit.score) << '\t' << product.title() << '\n';
     }
   }
   if (json) io.out << "]\n";
@@ -144,7 +144,8 @@ Result<int> run_search(const std::vector<std::string>& words, Io& io) {
 // One purchase line, with everything that a Purchase borrows.
 struct PurchaseLine {
   webshop::Wanted wanted;
-  Product product;
+  std::string packed;  // what was bought, where the catalogue does not have it
+  Product product{nullptr};
   std::vector<std::string> nouns;
   double price = 0;
   std::vector<std::string> options;
@@ -215,17 +216,18 @@ Status read_goal(const rapidjson::Value& row, const std::string& where, webshop:
 }
 
 Status read_bought(const rapidjson::Value& row, const std::string& where, const Catalogue& shop,
-                   Product& product, std::string& name) {
+                   PurchaseLine& line, std::string& name) {
   const auto bought = row.FindMember("bought");
   if (bought == row.MemberEnd()) {
     const Result<std::string> asin = required_text(row, "asin", where);
     if (!asin) return asin.error();
     const std::optional<std::uint32_t> found = shop.find(*asin);
     if (!found) return Error{ErrorCode::kNotFound, "the catalogue has no product '" + *asin + "'", where, ""};
-    product = shop.products()[*found];
-    name = product.title;
+    line.product = shop.products()[*found];
+    name = line.product.title();
     return {};
   }
+  webshop::ProductRecord product;
   if (!bought->value.IsObject()) return bad_line("'bought' must be an object", where);
   if (Status s = take_texts(bought->value, where,
                             {{"query", &product.query},
@@ -242,6 +244,8 @@ Status read_bought(const rapidjson::Value& row, const std::string& where, const 
   if (!bullets) return bullets.error();
   product.attributes = std::move(*attributes);
   product.bullets = std::move(*bullets);
+  line.packed = webshop::pack(product);
+  line.product = Product(line.packed.data());
   return {};
 }
 
@@ -256,8 +260,8 @@ Status read_nouns(const rapidjson::Value& row, const char* field, const std::str
     return {};
   }
   const std::optional<std::uint32_t> known = shop.find_title(name);
-  if (known && shop.products()[*known].nouns) {
-    nouns = *shop.products()[*known].nouns;
+  if (known && shop.products()[*known].nouns()) {
+    nouns = shop.products()[*known].nouns()->copy();
   } else {
     nouns = webshop::nouns_by_rule(name);
     approximate = true;
@@ -269,7 +273,7 @@ Status read_purchase(const rapidjson::Value& row, const std::string& where, cons
                      PurchaseLine& line) {
   std::string name;
   if (Status s = read_goal(row, where, line.wanted); !s) return s;
-  if (Status s = read_bought(row, where, shop, line.product, name); !s) return s;
+  if (Status s = read_bought(row, where, shop, line, name); !s) return s;
   if (Status s =
           read_nouns(row, "nouns_goal", where, shop, line.wanted.name, line.wanted.nouns, line.approximate);
       !s)
@@ -355,7 +359,7 @@ std::string goal_json(const webshop::GoalTable& goals, std::size_t number, const
   const double limit = goal.wanted.price_upper;
   return "{\"i\":" + std::to_string(number) +
          ",\"goal\":" + std::to_string(goals.in_session(static_cast<std::uint32_t>(number))) +
-         ",\"asin\":" + json_quote(goals.catalogue().products()[goal.product].asin) +
+         ",\"asin\":" + json_quote(goals.catalogue().products()[goal.product].asin()) +
          ",\"instruction_text\":" + json_quote(goal.instruction) +
          ",\"attributes\":" + json_array(goal.wanted.attributes) +
          ",\"price_upper\":" + (limit == webshop::kNoLimit ? "1000000" : python_repr(limit)) +

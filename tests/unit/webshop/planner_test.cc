@@ -11,21 +11,23 @@ namespace {
 
 // Plain: all combinations of one value or none per option, each scored as a purchase.
 double best_by_trying(const GoalTable& table, const Goal& goal, std::uint32_t product) {
-  const Product& item = table.catalogue().products()[product];
+  const Product item = table.catalogue().products()[product];
   bool approximate = false;
-  const std::vector<std::string> nouns = table.nouns(item.title, approximate);
+  const std::vector<std::string> nouns = table.nouns(item.title(), approximate);
   std::vector<std::vector<std::string>> choices{{}};
-  for (const ProductOption& option : item.options) {
+  const OptionList options = item.options();
+  for (std::size_t o = 0; o < options.size(); ++o) {
     std::vector<std::vector<std::string>> longer = choices;
-    for (const std::string& value : option.values) {
-      const bool hidden = std::any_of(
-          &option + 1, item.options.data() + item.options.size(), [&](const ProductOption& later) {
-            return std::find(later.values.begin(), later.values.end(), value) != later.values.end();
-          });
+    for (const std::string_view value : options[o].values) {
+      const bool hidden = std::any_of(options.begin() + static_cast<std::ptrdiff_t>(o) + 1, options.end(),
+                                      [&](const ProductOption& later) {
+                                        return std::find(later.values.begin(), later.values.end(), value) !=
+                                               later.values.end();
+                                      });
       if (hidden || !can_click(value)) continue;
       for (const std::vector<std::string>& choice : choices) {
         longer.push_back(choice);
-        longer.back().push_back(value);
+        longer.back().emplace_back(value);
       }
     }
     choices = std::move(longer);

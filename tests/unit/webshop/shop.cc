@@ -47,12 +47,12 @@ std::shared_ptr<const Catalogue> golden_shop() {
   static const std::shared_ptr<const Catalogue> shop = []() -> std::shared_ptr<const Catalogue> {
     const std::string folder = test::shared_path("data/webshop/synth_1000/");
     if (!std::filesystem::exists(folder)) return nullptr;
-    Result<std::vector<Product>> products = read_products(
+    Result<std::vector<ProductRecord>> products = read_products(
         {folder + "items_shuffle.json.zst", folder + "items_ins.json.zst",
          folder + "items_human_ins.json.zst", test::shared_path("golden/webshop/nouns.jsonl.zst"), 0, ""},
         {});
     LODESTEP_CHECK(products.ok(), products.error());
-    return std::make_shared<Catalogue>(std::move(*products), hash128("golden"));
+    return make_catalogue(*products, hash128("golden"));
   }();
   if (!shop) test::skip("data/webshop/synth_1000");
   return shop;
