@@ -93,7 +93,8 @@ TEST_CASE("a household game shows its texts as these clients know them") {
   const std::string nothing = server.post("/agentgym/alfworld/step", body(R"(,"action":"dance")")).body;
   REQUIRE(at(nothing, "observation") == "Nothing happens.");
   REQUIRE(at(nothing, "reward") == "0.0");
-  for (const rapidjson::Value& action : json(first)["available_actions"].GetArray()) {
+  const rapidjson::Document began = json(first);
+  for (const rapidjson::Value& action : began["available_actions"].GetArray()) {
     const std::string word = action.GetString();
     if (!word.starts_with("go to ")) continue;
     const std::string step =
