@@ -1,11 +1,13 @@
 #include "harness/internal/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace lodestep::harness {
 namespace {
 
-volatile std::sig_atomic_t caught = 0;
+std::atomic<int> caught{0};
+static_assert(std::atomic<int>::is_always_lock_free);  // as a signal handler needs
 using Handler = void (*)(int);
 Handler old_interrupt = SIG_DFL;
 Handler old_terminate = SIG_DFL;
@@ -25,6 +27,9 @@ InterruptGuard::~InterruptGuard() {
   std::signal(SIGTERM, old_terminate);
 }
 
-int InterruptGuard::exit_status() const { return caught == 0 ? 0 : 128 + caught; }
+int InterruptGuard::exit_status() const {
+  const int signal = caught;
+  return signal == 0 ? 0 : 128 + signal;
+}
 
 }  // namespace lodestep::harness

@@ -107,7 +107,8 @@ Result<std::shared_ptr<const EnvFactory>> reopen(const Recording& recording) {
   const EnvType* type = find_environment_type(name);
   if (type == nullptr) return open_environment(name, {}).error();
   EnvConfig config{info_text(recording, "data"), {}};
-  for (const std::string_view line : split(info_text(recording, "settings"), '\n')) {
+  const std::string settings = info_text(recording, "settings");
+  for (const std::string_view line : split(settings, '\n')) {
     const Result<std::pair<std::string, std::string>> setting = parse_setting(line);
     if (!setting) continue;
     const bool known = std::any_of(type->options.begin(), type->options.end(),

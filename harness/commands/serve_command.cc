@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <thread>
@@ -28,6 +29,7 @@ struct ServeArgs {
                max_sessions_per_client = 0;
   std::int64_t session_timeout = Limits().session_idle_seconds, max_steps = -1, threads = 0, workers = 0;
   double step_timeout = static_cast<double>(Limits().step_milliseconds) / 1000,
+         stop_timeout = static_cast<double>(Limits().stop_milliseconds) / 1000,
          ping_interval = static_cast<double>(Limits().ping_milliseconds) / 1000;
   bool web = false;
 };
@@ -168,10 +170,22 @@ Result<LogLevel> log_level_of(const std::string& name) {
   return static_cast<LogLevel>(found - names.begin());
 }
 
+// Names what a stop does not wait for any longer.
+void log_what_is_left(Service& service, std::size_t requests) {
+  log_event(LogLevel::kWarning, "requests_abandoned",
+            {{"count", std::to_string(requests)}, {"reason", "they did not end within the limit stop_time"}});
+  service.pool().for_each([](Session& session) {
+    if (session.busy == 0) return;
+    log_event(LogLevel::kWarning, "session_abandoned",
+              {{"session", session.id}, {"env", session.environment.name}, {"client", session.client}});
+  });
+}
+
 // Everything a running server borrows, in the order of its making.
 Result<int> serve(const ServeArgs& args, Io& io) {
   for (const auto& [option, seconds] :
-       {std::pair("--step-timeout", args.step_timeout), std::pair("--ping-interval", args.ping_interval)}) {
+       {std::pair("--step-timeout", args.step_timeout), std::pair("--stop-timeout", args.stop_timeout),
+        std::pair("--ping-interval", args.ping_interval)}) {
     if (!(seconds >= 0.001 && seconds <= 1e6))
       return Error{ErrorCode::kInvalidArgument, "a time is from 0.001 to 1000000 s", option, ""};
   }
@@ -199,6 +213,7 @@ Result<int> serve(const ServeArgs& args, Io& io) {
   config.limits.max_sessions_per_client = static_cast<std::size_t>(args.max_sessions_per_client);
   config.limits.session_idle_seconds = args.session_timeout;
   config.limits.step_milliseconds = static_cast<std::int64_t>(args.step_timeout * 1000);
+  config.limits.stop_milliseconds = static_cast<std::int64_t>(args.stop_timeout * 1000);
   config.limits.ping_milliseconds = static_cast<std::int64_t>(args.ping_interval * 1000);
   config.limits.max_connections = std::max(config.limits.max_connections, config.limits.max_sessions + 1000);
   config.recorder = recording->recorder.get();
@@ -235,12 +250,15 @@ Result<int> serve(const ServeArgs& args, Io& io) {
   }
   log_event(LogLevel::kInfo, "stopping", {{"sessions", std::to_string(service.pool().size())}});
   service.drain();
-  (*server)->stop(std::chrono::seconds(10));
+  const std::size_t left = (*server)->stop(std::chrono::milliseconds(service.limits().stop_milliseconds));
+  if (left > 0) log_what_is_left(service, left);
   service.close_all();
-  if (recording->recorder) {
-    if (Status flushed = recording->recorder->flush(); !flushed) return flushed.error();
-  }
-  log_event(LogLevel::kInfo, "stopped");
+  const Status flushed = recording->recorder ? recording->recorder->flush() : Status();
+  log_event(flushed.ok() ? LogLevel::kInfo : LogLevel::kError, "stopped",
+            {{"reason", flushed.ok() ? "" : to_string(flushed.error())}});
+  // What hangs cannot be waited for, and uses all of the above until the process is gone.
+  if (left > 0) std::_Exit(flushed.ok() ? guard.exit_status() : 1);
+  if (!flushed) return flushed.error();
   return guard.exit_status();
 }
 
@@ -268,6 +286,8 @@ Result<int> run_serve(const std::vector<std::string>& words, Io& io) {
       .range(0, 1000000000);
   args.option("--step-timeout", serving.step_timeout,
               "seconds after which a request is answered with an error in place of its own answer");
+  args.option("--stop-timeout", serving.stop_timeout,
+              "seconds that SIGTERM and SIGINT wait for requests that still run");
   args.option("--ping-interval", serving.ping_interval,
               "seconds of silence after which a WebSocket is pinged; two unanswered pings end it");
   args.flag("--web", serving.web,

@@ -127,7 +127,7 @@ std::string unknown(const SessionPool::Found& found, std::int64_t number) {
 }
 
 HttpResponse full(const Error& error) {
-  return json_response(503, JsonObject().text("error", reason(error)).end());
+  return json_response(capacity_status(error), JsonObject().text("error", reason(error)).end());
 }
 
 // How many games of the first split, and of all others together, the clients count through.

@@ -185,9 +185,7 @@ std::unique_ptr<SocketHandler> Application::open_socket(const HttpRequest& reque
 
 bool Application::is_quick(const HttpRequest& request) const {
   if (request.method == "GET") return request.target.ends_with("/health") || request.target == "/ready";
-  return service_.all_steps_are_quick() && request.body.size() < 65536 && request.target.ends_with("/step") &&
-         request.target.find("/groups/") == std::string::npos &&
-         request.target.find("/batch/") == std::string::npos && request.target.starts_with("/v1/");
+  return native_is_quick(service_, request.target, request.body);
 }
 
 }  // namespace lodestep::harness

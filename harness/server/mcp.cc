@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "harness/internal/json.h"
 #include "harness/server/internal/json_text.h"
+#include "harness/server/internal/routes.h"
 #include "harness/server/internal/situation.h"
 #include "harness/server/internal/task_fields.h"
 
@@ -93,11 +94,9 @@ std::string create_session(const std::string& id, const RpcScope& scope) {
       scope.service.pool().open({scope.environment, scope.client, scope.environment.max_steps});
   if (!opened) {
     scope.service.metrics().count_refusal("capacity");
-    return rpc_error(id, kServerError, to_string(opened.error()),
-                     JsonObject()
-                         .count("active_sessions", scope.service.pool().size())
-                         .count("max_sessions", scope.service.limits().max_sessions)
-                         .end());
+    const Error& error = opened.error();
+    return rpc_error(id, kServerError, to_string(error) + "; " + error.hint,
+                     capacity_json(scope.service, error));
   }
   return rpc_result(id, JsonObject().text("session_id", (*opened)->id).end());
 }
@@ -109,7 +108,8 @@ std::string close_session(const std::string& id, const rapidjson::Value& params,
   if (*target == scope.session_id) {
     return rpc_error(id, kInvalidRequest, "the session ends with its WebSocket; close that instead");
   }
-  const std::shared_ptr<Session> session = scope.service.pool().peek(*target);
+  std::shared_ptr<Session> session;
+  if (is_session_id(*target)) session = scope.service.pool().peek(*target);
   if (!session || &session->environment != &scope.environment) {
     return rpc_error(id, kInvalidParams, "Unknown session_id: " + target->substr(0, 100));
   }
@@ -136,7 +136,8 @@ std::string call(const std::string& id, const rapidjson::Value& params, const Rp
     Session session(random_id(), scope.environment, scope.environment.max_steps, scope.client);
     return call_in_session(id, *name, arguments, scope.service, session);
   }
-  SessionPool::Found found = scope.service.pool().find(session_id);
+  SessionPool::Found found;
+  if (is_session_id(session_id)) found = scope.service.pool().find(session_id);
   if (found.fate == SessionPool::Fate::kBusy)
     return rpc_error(id, kServerError, "another request is playing session " + session_id);
   if (!found.lease || &found.lease->environment != &scope.environment) {

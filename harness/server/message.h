@@ -54,13 +54,17 @@ class SocketHandler {
   SocketHandler(const SocketHandler&) = delete;
   SocketHandler& operator=(const SocketHandler&) = delete;
   virtual ~SocketHandler() = default;
-  virtual SocketReply on_message(std::string_view text) = 0;  // one call at a time
+  virtual SocketReply on_message(std::string_view text) = 0;  // one call at a time for each lane
+  // Messages of one lane are played one after the other and answered in order; those of different lanes are
+  // played at once, up to so many, and answered as they finish. nullopt: a lane of its own.
+  virtual std::optional<std::string> lane(std::string_view) const { return std::string(); }
+  virtual std::size_t most_at_once() const { return 1; }
   // Answers fast enough for a thread that serves other sockets too.
   virtual bool is_quick(std::string_view text) const = 0;
   // Said before any message.
   virtual SocketReply greeting() { return {}; }
-  // What a message is answered whose own answer passes the time limit, and what those behind it are answered
-  // until it has come. Called while on_message runs elsewhere.
+  // What a message is answered whose own answer passes the time limit, and what those behind it in its lane
+  // are answered until it has come. Called while on_message runs elsewhere.
   virtual SocketReply late(std::string_view text) const = 0;
   // The answer that passed the limit has come; its sender never saw it.
   virtual void on_dropped() {}

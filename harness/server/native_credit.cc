@@ -178,7 +178,8 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
       wish.settings.emplace_back(key, value);
     }
   }
-  const std::string_view text = trim(call.request.body);
+  const std::string body_text = call.json != nullptr ? to_json(*call.json) : call.request.body;
+  const std::string_view text = trim(body_text);
   Result<rapidjson::Document> whole = parse_json(text, "request body");
   const bool is_one_record =
       whole && whole->IsObject() && whole->HasMember("task") && whole->HasMember("episode");

@@ -21,8 +21,6 @@
 namespace lodestep::harness {
 namespace {
 
-constexpr std::uint64_t kMaxWhole = ~std::uint64_t{0};
-
 // The members' situations as columns, one entry per member.
 class Columns {
  public:
@@ -139,7 +137,7 @@ Result<std::shared_ptr<GroupSet>> make_groups(const Call& call, const GroupWish&
 }
 
 HttpResponse create_groups(const Call& call) {
-  Body body(call.request.body, {"env", "tasks", "split", "count", "seed", "group_size", "max_steps"});
+  Body body(call, {"env", "tasks", "split", "count", "seed", "group_size", "max_steps"});
   const Limits& limits = call.service.limits();
   GroupWish wish;
   const std::string name = body.text("env").value_or(call.environment.name);
@@ -179,11 +177,7 @@ HttpResponse create_groups(const Call& call) {
   }
   std::vector<Columns> columns(1);
   const Result<std::shared_ptr<GroupSet>> made = make_groups(call, wish, columns.front());
-  if (!made) {
-    if (made.error().code != ErrorCode::kUnavailable) return native_error(made.error());
-    call.service.metrics().count_refusal("capacity");
-    return native_error(503, "CAPACITY_REACHED", error_reason(made.error()));
-  }
+  if (!made) return capacity_reached(call, made.error());
   const GroupSet& set = **made;
   std::vector<std::string> groups;
   for (std::size_t g = 0; g < set.tasks.size(); ++g) {
@@ -235,7 +229,7 @@ std::vector<std::shared_ptr<Session>> members_of(GroupSet& set) {
 }
 
 HttpResponse step_group(const Call& call) {
-  Body body(call.request.body, {"actions", "step_id"});
+  Body body(call, {"actions", "step_id"});
   const std::optional<std::vector<std::string>> actions = body.texts("actions");
   const std::uint64_t step_id = body.whole("step_id", 1, kMaxWhole).value_or(0);
   if (body.ok() && !actions) body.refuse("a group step needs the list 'actions'");

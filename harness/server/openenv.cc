@@ -21,9 +21,6 @@ namespace {
 
 using Problems = std::vector<FieldProblem>;
 
-constexpr std::size_t kHttpNameLimit = 255;         // code points of episode_id and request_id over HTTP
-constexpr std::size_t kSocketNameLimit = 64 << 10;  // bytes of episode_id over a WebSocket
-
 HttpResponse openenv_error(int status, std::string_view, std::string_view message) {
   return json_response(status, JsonObject().text("detail", message).end());
 }
@@ -200,16 +197,26 @@ void check_name(const rapidjson::Value& object, const char* name, std::size_t li
   }
 }
 
-HttpResponse reset(const Call& call) {
-  rapidjson::Document body;
-  if (auto refused = read_body(call.request, false, body)) return *refused;
+// What a reset asks for.
+struct ResetWish {
   TaskChoice choice;
   std::optional<std::string> episode_id;
-  Problems problems = read_row(body, choice);
-  check_name(body, "episode_id", kHttpNameLimit, episode_id, problems);
+};
+
+std::optional<HttpResponse> read_reset(const Call& call, ResetWish& wish) {
+  rapidjson::Document body;
+  if (auto refused = read_body(call.request, false, body)) return refused;
+  Problems problems = read_row(body, wish.choice);
+  check_name(body, "episode_id", call.service.limits().name_characters, wish.episode_id, problems);
   if (!problems.empty()) return unprocessable(problems, {"body"});
+  return std::nullopt;
+}
+
+HttpResponse reset(const Call& call) {
+  ResetWish wish;
+  if (auto refused = read_reset(call, wish)) return *refused;
   Session session(random_id(), call.environment, call.environment.max_steps, call.request.client);
-  const Result<StepResult> first = call.service.reset(session, choice, episode_id);
+  const Result<StepResult> first = call.service.reset(session, wish.choice, wish.episode_id);
   if (!first) return openenv_error(400, "", reason(first.error()));
   return json_response(200, result_json(session, *first));
 }
@@ -233,7 +240,7 @@ HttpResponse step(const Call& call) {
     }
   }
   std::optional<std::string> request_id;
-  check_name(body, "request_id", kHttpNameLimit, request_id, problems);
+  check_name(body, "request_id", call.service.limits().name_characters, request_id, problems);
   if (!problems.empty()) return unprocessable(problems, {"body"});
   Action action;
   problems = read_action(value->value, action);
@@ -317,13 +324,8 @@ HttpResponse web_unstarted() {
 }
 
 HttpResponse web_reset(const Call& call) {
-  rapidjson::Document body;
-  if (auto refused = read_body(call.request, false, body)) return *refused;
-  TaskChoice choice;
-  std::optional<std::string> episode_id;
-  Problems problems = read_row(body, choice);
-  check_name(body, "episode_id", kHttpNameLimit, episode_id, problems);
-  if (!problems.empty()) return unprocessable(problems, {"body"});
+  ResetWish wish;
+  if (auto refused = read_reset(call, wish)) return *refused;
   SessionPool& pool = call.service.pool();
   SessionPool::Found found = pool.find(web_id(call));
   if (found.fate == SessionPool::Fate::kBusy) return web_busy();
@@ -333,11 +335,11 @@ HttpResponse web_reset(const Call& call) {
     const Result<std::shared_ptr<Session>> opened =
         pool.open({call.environment, call.request.client, call.environment.max_steps, web_id(call)});
     if (!opened && opened.error().code == ErrorCode::kUnavailable)
-      return openenv_error(503, "", reason(opened.error()));
+      return openenv_error(capacity_status(opened.error()), "", reason(opened.error()));
     found = pool.find(web_id(call));
     if (!found.lease) return web_busy();
   }
-  const Result<StepResult> first = call.service.reset(*found.lease, choice, episode_id);
+  const Result<StepResult> first = call.service.reset(*found.lease, wish.choice, wish.episode_id);
   if (!first) return openenv_error(400, "", reason(first.error()));
   return json_response(200, result_json(*found.lease, *first));
 }
@@ -550,7 +552,7 @@ class OpenEnvSocket final : public SocketHandler {
 
   bool is_quick(std::string_view text) const override {
     const std::string_view head = text.substr(0, 80);
-    return service_.steps_are_quick(counters_) && text.size() < 65536 &&
+    return service_.steps_are_quick(counters_) && text.size() < 65536 && (!session_ || session_->busy == 0) &&
            (head.find("\"step\"") != std::string_view::npos ||
             head.find("\"state\"") != std::string_view::npos);
   }
@@ -612,16 +614,17 @@ class OpenEnvSocket final : public SocketHandler {
         return;
       }
       service_.metrics().count_refusal("capacity");
-      refusal_ = socket_error("CAPACITY_REACHED", opened.error().message,
-                              "\"active_sessions\":" + std::to_string(service_.pool().size()) +
-                                  ",\"max_sessions\":" + std::to_string(service_.limits().max_sessions));
+      const std::string numbers = capacity_json(service_, opened.error());
+      refusal_ =
+          socket_error("CAPACITY_REACHED", reason(opened.error()), numbers.substr(1, numbers.size() - 2));
     } catch (const std::exception& error) {
       refusal_ = socket_error("FACTORY_ERROR", error.what());
     }
   }
 
   void attach(const std::string& session_id) {
-    std::shared_ptr<Session> found = service_.pool().peek(session_id);
+    std::shared_ptr<Session> found;
+    if (is_session_id(session_id)) found = service_.pool().peek(session_id);
     if (!found || &found->environment != &environment_) {
       return refuse("Unknown session_id: " + session_id.substr(0, 100));
     }
@@ -700,7 +703,7 @@ class OpenEnvSocket final : public SocketHandler {
     std::optional<std::string> episode_id;
     if (data != nullptr) {
       problems = read_row(*data, choice);
-      check_name(*data, "episode_id", kSocketNameLimit, episode_id, problems);
+      check_name(*data, "episode_id", service_.limits().name_bytes, episode_id, problems);
       if (!problems.empty()) return validation_error(problems, {"data"});
     }
     const Lease lease(session_, service_.pool().clock());
@@ -748,13 +751,18 @@ class McpSocket final : public SocketHandler {
  public:
   McpSocket(Service& service, const HostedEnvironment& environment, std::string client)
       : service_(service), environment_(environment), client_(std::move(client)) {
+    if (service_.draining()) {
+      refusal_ = "the server is stopping and takes no new sessions";
+      return;
+    }
     Result<std::shared_ptr<Session>> opened =
         service_.pool().open({environment_, client_, environment_.max_steps});
     if (opened) {
       session_ = *opened;
       session_->attached = 1;
     } else {
-      refusal_ = to_string(opened.error());
+      service_.metrics().count_refusal("capacity");
+      refusal_ = reason(opened.error());
     }
   }
   ~McpSocket() override {

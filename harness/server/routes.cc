@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "harness/server/internal/json_text.h"
 
 namespace lodestep::harness {
 namespace {
@@ -28,6 +29,19 @@ bool fits(std::string_view pattern, const std::vector<std::string>& path,
 
 HttpResponse json_response(int status, std::string body) { return {status, std::move(body)}; }
 
+int capacity_status(const Error& error) {
+  return error.where.starts_with(SessionPool::kClientLimit) ? 429 : 503;
+}
+
+std::string capacity_json(Service& service, const Error& error) {
+  const std::size_t share = service.limits().max_sessions_per_client;
+  const bool is_share = capacity_status(error) == 429;
+  return JsonObject()
+      .count("active_sessions", is_share ? share : service.pool().size())
+      .count("max_sessions", is_share ? share : service.limits().max_sessions)
+      .end();
+}
+
 HttpResponse dispatch(const std::vector<Route>& routes, const Call& call,
                       const std::vector<std::string>& path, ErrorReply error) {
   const std::string_view method =
@@ -37,7 +51,7 @@ HttpResponse dispatch(const std::vector<Route>& routes, const Call& call,
   for (const Route& route : routes) {
     if (!fits(route.pattern, path, captured)) continue;
     if (route.method == method) {
-      Call found{call.service, call.environment, call.request, call.target, captured};
+      Call found{call.service, call.environment, call.request, call.target, captured, call.json};
       return route.handle(found);
     }
     if (std::find(allowed.begin(), allowed.end(), route.method) == allowed.end())

@@ -15,7 +15,8 @@ namespace lodestep::harness {
 namespace {
 
 constexpr double kQuickStepSeconds = 0.002;
-constexpr int kQuickAgainAfter = 2000;  // quick steps that make up for a slow one
+constexpr double kReplySeconds = 0.000003;  // about what the reply to a step costs
+constexpr int kQuickAgainAfter = 2000;      // quick steps that make up for a slow one
 constexpr double kStallSeconds = 0.05;
 constexpr int kQuickAfterStall = 1000000;
 
@@ -24,6 +25,7 @@ SessionPool::Config pool_config(const Limits& limits) {
   config.max_sessions = limits.max_sessions;
   config.max_sessions_per_client = limits.max_sessions_per_client;
   config.idle_milliseconds = limits.session_idle_seconds * 1000;
+  config.remembered_ids = limits.remembered_ids;
   return config;
 }
 
@@ -235,9 +237,13 @@ void Service::time_step(Session& session, double seconds) {
   }
 }
 
-bool Service::all_steps_are_quick() const {
-  return std::all_of(counters_.begin(), counters_.end(),
-                     [&](const EnvironmentCounters* counters) { return steps_are_quick(*counters); });
+bool Service::steps_are_quick(std::size_t count) const {
+  return std::all_of(counters_.begin(), counters_.end(), [&](const EnvironmentCounters* counters) {
+    if (!steps_are_quick(*counters)) return false;
+    const double each =
+        static_cast<double>(counters->nanoseconds) / 1e9 / static_cast<double>(counters->steps);
+    return count == 1 || static_cast<double>(count) * (each + kReplySeconds) < kQuickStepSeconds;
+  });
 }
 
 Result<StepResult> Service::restore(Session& session, const std::string& saved) {

@@ -76,7 +76,8 @@ class Service {
   bool steps_are_quick(const EnvironmentCounters& environment) const {
     return !recorder_ && environment.unproven == 0;
   }
-  bool all_steps_are_quick() const;
+  // The same of so many steps in a row, of whichever environment.
+  bool steps_are_quick(std::size_t count) const;
   bool draining() const { return draining_; }
   void drain() { draining_ = true; }   // no new sessions from now on
   void set_ready(std::string reason);  // empty: ready

@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace lodestep::harness {
@@ -11,6 +12,12 @@ std::uint64_t random_bits() {
   const ssize_t got = getrandom(&bits, sizeof bits, 0);
   LODESTEP_CHECK(got == static_cast<ssize_t>(sizeof bits), got);
   return bits;
+}
+
+bool is_session_id(std::string_view text) {
+  return text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
 }
 
 std::string random_id() { return to_hex(Hash128{random_bits(), random_bits()}); }
@@ -58,19 +65,15 @@ void Lease::release() {
 Status SessionPool::reserve(const std::string& client) {
   const std::lock_guard lock(clients_mutex_);
   if (size_ >= config_.max_sessions) {
-    return Error{ErrorCode::kUnavailable,
-                 "all " + std::to_string(config_.max_sessions) +
-                     " sessions are in use (limit max_sessions = " + std::to_string(config_.max_sessions) +
-                     "; raise it with --max-sessions)",
-                 "", ""};
+    const std::string limit = std::to_string(config_.max_sessions);
+    return Error{ErrorCode::kUnavailable, "all " + limit + " sessions are in use",
+                 "limit max_sessions = " + limit, "raise it with --max-sessions"};
   }
   std::size_t& count = clients_[client];
   if (config_.max_sessions_per_client != 0 && count >= config_.max_sessions_per_client) {
-    return Error{
-        ErrorCode::kUnavailable,
-        "this client has all of its " + std::to_string(config_.max_sessions_per_client) +
-            " sessions in use (limit max_sessions_per_client; raise it with --max-sessions-per-client)",
-        "", ""};
+    const std::string limit = std::to_string(config_.max_sessions_per_client);
+    return Error{ErrorCode::kUnavailable, "this client has all of its " + limit + " sessions in use",
+                 kClientLimit + std::string(" = ") + limit, "raise it with --max-sessions-per-client"};
   }
   ++count;
   ++size_;

@@ -27,6 +27,7 @@ namespace lodestep::harness {
 
 // 128 unguessable bits from the system as 32 hex digits.
 std::string random_id();
+bool is_session_id(std::string_view text);  // whether it could be one
 std::uint64_t random_bits();
 
 // How long a request waits for a session that another one plays.
@@ -62,6 +63,7 @@ class SessionPool {
     std::int64_t idle_milliseconds = 3600000;  // 0: never swept
     std::size_t remembered_ids = 100000;       // closed ids that are still told apart from unknown ones
   };
+  static constexpr const char* kClientLimit = "limit max_sessions_per_client";
   struct Wish {
     const HostedEnvironment& environment;
     std::string client;
@@ -76,8 +78,8 @@ class SessionPool {
 
   SessionPool(const Config& config, const Clock& clock) : config_(config), clock_(clock) {}
 
-  // kUnavailable when a limit is reached (the message names it and how to raise it); kInvalidArgument when
-  // the wished id is taken.
+  // kUnavailable when a limit is reached (`where` begins with kClientLimit when it is the client's own, the
+  // hint says how to raise it); kInvalidArgument when the wished id is taken.
   Result<std::shared_ptr<Session>> open(const Wish& wish);
   Found find(const std::string& id);  // waits a little while another request uses the session
   std::shared_ptr<Session> peek(const std::string& id);  // no lease: for counters only

@@ -47,7 +47,14 @@ class AsioServer final : public SocketServer {
         acceptor_(loops_.front().context),
         retry_(loops_.front().context) {}
 
-  ~AsioServer() override { stop(Milliseconds(0)); }
+  ~AsioServer() override {
+    stop(Milliseconds(0));
+    workers_.join();
+    for (IoLoop& loop : loops_) loop.context.stop();
+    for (IoLoop& loop : loops_) {
+      if (loop.thread.joinable()) loop.thread.join();
+    }
+  }
 
   Status listen(const Tcp::endpoint& endpoint) {
     boost::system::error_code error;
@@ -74,31 +81,26 @@ class AsioServer final : public SocketServer {
     return sum;
   }
 
-  void stop(Milliseconds grace) override {
-    if (stopped_) return;
-    stopped_ = true;
-    shared_.stopping = true;
-    boost::asio::post(loops_.front().context, [this] {
-      boost::system::error_code ignored;
-      acceptor_.close(ignored);
-      retry_.cancel();
-    });
-    for (IoLoop& loop : loops_) {
-      boost::asio::post(loop.context, [&loop] {
-        const std::vector<Peer*> present(loop.peers.begin(), loop.peers.end());
-        for (Peer* peer : present) {
-          if (loop.peers.contains(peer)) peer->finish();
-        }
+  std::size_t stop(Milliseconds grace) override {
+    if (!shared_.stopping.exchange(true)) {
+      boost::asio::post(loops_.front().context, [this] {
+        boost::system::error_code ignored;
+        acceptor_.close(ignored);
+        retry_.cancel();
       });
+      for (IoLoop& loop : loops_) {
+        boost::asio::post(loop.context, [&loop] {
+          const std::vector<Peer*> present(loop.peers.begin(), loop.peers.end());
+          for (Peer* peer : present) {
+            if (loop.peers.contains(peer)) peer->finish();
+          }
+        });
+      }
     }
     const auto end = std::chrono::steady_clock::now() + grace;
-    while (connections() > 0 && std::chrono::steady_clock::now() < end)
+    while ((connections() > 0 || shared_.running > 0) && std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(Milliseconds(10));
-    workers_.join();  // a running step always finishes
-    for (IoLoop& loop : loops_) loop.context.stop();
-    for (IoLoop& loop : loops_) {
-      if (loop.thread.joinable()) loop.thread.join();
-    }
+    return shared_.running;
   }
 
  private:
@@ -152,7 +154,6 @@ class AsioServer final : public SocketServer {
   Tcp::acceptor acceptor_;
   boost::asio::steady_timer retry_;
   std::uint16_t port_ = 0;
-  bool stopped_ = false;
 };
 
 }  // namespace

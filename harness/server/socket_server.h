@@ -30,7 +30,7 @@ class SocketServer {
   SocketServer() = default;
   SocketServer(const SocketServer&) = delete;
   SocketServer& operator=(const SocketServer&) = delete;
-  virtual ~SocketServer() = default;  // stops at once when stop() was not called
+  virtual ~SocketServer() = default;  // waits for running requests, however long they take
 
   // kInvalidArgument: the host is unknown, or a certificate is unusable. kUnavailable: the port is taken.
   static Result<std::unique_ptr<SocketServer>> start(const SocketConfig& config, Application& application);
@@ -38,7 +38,8 @@ class SocketServer {
   virtual std::uint16_t port() const = 0;
   virtual std::size_t connections() const = 0;
   // Accepts nothing more, lets running requests finish, closes WebSockets with 1001; gives up after `grace`.
-  virtual void stop(std::chrono::milliseconds grace) = 0;
+  // How many requests still run then: only the end of the process can end those.
+  virtual std::size_t stop(std::chrono::milliseconds grace) = 0;
 };
 
 // Whether a host name or address means this machine alone.

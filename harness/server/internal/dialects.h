@@ -31,6 +31,8 @@ HttpResponse agentgym_http(const Call& call, const std::vector<std::string>& pat
 
 // /v1, without its prefix.
 HttpResponse native_http(const Call& call, const std::vector<std::string>& path);
+// Whether /v1 answers fast enough for a thread that serves sockets; `body` may be the message around it.
+bool native_is_quick(Service& service, std::string_view target, std::string_view body);
 HttpResponse native_error(int status, std::string_view code, std::string_view message);
 std::unique_ptr<SocketHandler> native_socket(Service& service, const std::string& client);
 // The OpenAPI documents, as JSON.

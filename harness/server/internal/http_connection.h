@@ -189,7 +189,7 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
     request->answer_within = [self = this->shared_from_this(), job](double seconds) {
       boost::asio::post(self->loop_.context, [self, job, seconds] { self->limit_time(job, seconds, true); });
     };
-    boost::asio::post(shared_.workers, [self = this->shared_from_this(), request, job]() mutable {
+    shared_.run([self = this->shared_from_this(), request, job]() mutable {
       HttpResponse response = self->shared_.application.handle(*request);
       IoLoop& loop = self->loop_;
       request->answer_within = {};

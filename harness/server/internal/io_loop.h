@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <thread>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "harness/server/application.h"
@@ -70,6 +72,17 @@ struct Shared {
   boost::asio::thread_pool& workers;
   const Limits& limits;
   std::atomic<bool> stopping{false};
+  std::atomic<std::size_t> running{0};  // requests on workers
+
+  // Runs what may take long on a worker.
+  template <typename Work>
+  void run(Work&& work) {
+    ++running;
+    boost::asio::post(workers, [this, work = std::forward<Work>(work)]() mutable {
+      work();
+      --running;
+    });
+  }
 };
 
 // Enters a peer in its loop's list for as long as it lives.

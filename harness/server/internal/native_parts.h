@@ -1,5 +1,5 @@
 // What the files of the /v1 dialect share: reading bodies, wording errors, playing one session's request.
-//   Body body(call.request, {"action", "step_id"}); if (!body.ok()) return body.refusal();
+//   Body body(call, {"action", "step_id"}); if (!body.ok()) return body.refusal();
 // Threads: pure but for the sessions it plays.
 #pragma once
 
@@ -19,12 +19,16 @@ std::string error_reason(const Error& error);  // message and hint
 std::string native_error_body(std::string_view code, std::string_view message);
 HttpResponse native_error(const Error& error);  // by its code
 HttpResponse no_session(SessionPool::Fate fate, const std::string& id);
+// No session could be opened: 503 when the server is full, 429 when this client has its share.
+HttpResponse capacity_reached(const Call& call, const Error& error);
+
+inline constexpr std::uint64_t kMaxWhole = ~std::uint64_t{0};
 
 // A request's body as an object with known members only. Members of the wrong type refuse the whole request.
 class Body {
  public:
-  // An empty body is an empty object.
-  Body(const std::string& text, const std::vector<std::string>& known);
+  // Of a request; an empty one is an empty object.
+  Body(const Call& call, const std::vector<std::string>& known);
   Body(const rapidjson::Value& object, const std::vector<std::string>& known);  // borrowed
   bool ok() const { return !problem_; }
   const std::string& problem() const { return *problem_; }
@@ -40,15 +44,18 @@ class Body {
   void refuse(std::string problem);
 
  private:
+  void borrow(const rapidjson::Value& object);
   void check_known(const std::vector<std::string>& known);
   rapidjson::Document document_;
-  const rapidjson::Value* object_ = nullptr;
+  const rapidjson::Value* object_ = &document_;
   std::optional<std::string> problem_;
 };
 
 // RESULT plus episode_id, step_count, state_key, terminated, truncated, action_valid.
 std::string native_result(const Session& session, const StepResult& result);
 
+// The session, when the id can be one: other dialects keep theirs in the same pool.
+SessionPool::Found find_session(Service& service, const std::string& id);
 // One step of a leased session with its retry protection. step_id 0: none.
 HttpResponse native_step(Service& service, Session& session, const std::string& action,
                          std::uint64_t step_id);
@@ -56,6 +63,9 @@ HttpResponse native_step(Service& service, Session& session, const std::string& 
 TaskChoice merged_choice(const TaskChoice& created, const TaskChoice& asked);
 
 // The tables of the other files.
+std::vector<Route> session_routes();
+std::vector<Route> batch_routes();
+std::vector<Route> list_routes();
 std::vector<Route> group_routes();
 std::vector<Route> credit_routes();
 std::vector<Route> recording_routes();

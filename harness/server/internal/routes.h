@@ -4,6 +4,8 @@
 // Threads: pure.
 #pragma once
 
+#include <rapidjson/fwd.h>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,7 @@ struct Call {
   const HttpRequest& request;
   const Target& target;
   std::vector<std::string> captured = {};  // what stood for {...} in the pattern, in order
+  const rapidjson::Value* json = nullptr;  // the body, where it came as part of a message and not as text
 };
 
 struct Route {
@@ -35,5 +38,10 @@ HttpResponse dispatch(const std::vector<Route>& routes, const Call& call,
                       const std::vector<std::string>& path, ErrorReply error);
 
 HttpResponse json_response(int status, std::string body);
+
+// The status for a session that could not be opened: 503 the server is full, 429 this client has its share.
+int capacity_status(const Error& error);
+// The numbers of the limit that refused: {"active_sessions","max_sessions"}.
+std::string capacity_json(Service& service, const Error& error);
 
 }  // namespace lodestep::harness

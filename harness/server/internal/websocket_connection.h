@@ -1,8 +1,9 @@
-// One WebSocket: frames in, replies out in order, pings both ways, bounded queues, a time limit per message.
+// One WebSocket: frames in, replies out, pings both ways, bounded queues, a time limit per message.
 //   auto socket = std::make_shared<WebSocketConnection<Stream>>(std::move(stream), std::move(handler), loop,
 //   shared); socket->open(handshake_reply, bytes_that_came_with_the_handshake);
-// Threads: its loop's. A message that may take long is answered on a worker, one at a time; reading goes on
-// meanwhile, so that pings are answered, until the queue of waiting messages is full.
+// Threads: its loop's. A message that may take long is played on a worker, one at a time for each lane of the
+// handler; reading goes on meanwhile, so that pings are answered, until the queue of waiting messages is
+// full.
 #pragma once
 
 #include <boost/asio/buffer.hpp>
@@ -12,8 +13,9 @@
 #include <boost/beast/core/stream_traits.hpp>
 
 #include <algorithm>
-#include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -29,6 +31,7 @@ template <typename Stream>
 class WebSocketConnection final : public Peer,
                                   public std::enable_shared_from_this<WebSocketConnection<Stream>> {
   using Error = boost::system::error_code;
+  using Lane = std::optional<std::string>;
   static constexpr bool kPlain = std::is_same_v<Stream, boost::asio::ip::tcp::socket>;
   static constexpr std::int64_t kCloseMilliseconds = 5000;
   static constexpr std::size_t kSmallRead = 2048;  // of an idle socket: there may be tens of thousands
@@ -72,8 +75,7 @@ class WebSocketConnection final : public Peer,
 
   void finish() override {
     leaving_ = true;
-    if (busy_ || !inbox_.empty()) return;
-    close(close_code::kGoingAway);
+    close_when_idle();
     flush();
   }
 
@@ -133,56 +135,91 @@ class WebSocketConnection final : public Peer,
   }
 
   void arrive(std::string_view text) {
-    if (!busy_ && inbox_.empty()) return take(text);
-    if (overdue_ && inbox_.empty()) return answer(handler_->late(text));
+    if (running_.empty() && inbox_.empty()) return take(text);
+    Lane lane = handler_->lane(text);
+    const bool waits = std::any_of(inbox_.begin(), inbox_.end(),
+                                   [&](const Waiting& other) { return lane && other.lane == lane; });
+    if (!waits && may_start(lane)) return take(text);
+    if (!waits && is_hopeless(lane)) return answer(handler_->late(text));
     inbox_bytes_ += text.size();
-    inbox_.emplace_back(text);
+    inbox_.push_back({std::move(lane), std::string(text)});
   }
 
   // ---- answering ----
 
+  // A message on a worker.
+  struct Job {
+    Lane lane;
+    std::shared_ptr<const std::string> text;
+    boost::asio::steady_timer timer;
+    bool overdue = false;  // it has passed the time limit, and its sender was told
+  };
+  struct Waiting {
+    Lane lane;
+    std::string text;
+  };
+
+  bool may_start(const Lane& lane) const {
+    return running_.size() < handler_->most_at_once() &&
+           std::none_of(running_.begin(), running_.end(),
+                        [&](const auto& job) { return lane && job.second.lane == lane; });
+  }
+
+  // Whatever it would wait for has passed the time limit.
+  bool is_hopeless(const Lane& lane) const {
+    const auto overdue = [](const auto& job) { return job.second.overdue; };
+    return (running_.size() >= handler_->most_at_once() &&
+            std::all_of(running_.begin(), running_.end(), overdue)) ||
+           std::any_of(running_.begin(), running_.end(), [&](const auto& job) {
+             return job.second.overdue && lane && job.second.lane == lane;
+           });
+  }
+
   void take(std::string_view text) {
     if (closing_) return;
-    if (handler_->is_quick(text)) return answer(play(*handler_, text));
-    busy_ = true;
-    const auto message = std::make_shared<const std::string>(text);
-    limit_time(message);
-    boost::asio::post(shared_.workers, [self = this->shared_from_this(), message]() mutable {
-      SocketReply reply = self->play(*self->handler_, *message);
+    if (handler_->is_quick(text)) return answer(play(text));
+    const std::uint64_t number = next_job_++;
+    auto message = std::make_shared<const std::string>(text);
+    Job& job =
+        running_.emplace(number, Job{handler_->lane(text), message, boost::asio::steady_timer(loop_.context)})
+            .first->second;
+    job.timer.expires_after(Milliseconds(shared_.limits.step_milliseconds));
+    job.timer.async_wait([self = this->shared_from_this(), number](const Error& cancelled) {
+      if (!cancelled && !self->closing_) self->on_overdue(number);
+    });
+    shared_.run([self = this->shared_from_this(), number, message = std::move(message)]() mutable {
+      SocketReply reply = self->play(*message);
       IoLoop& loop = self->loop_;
       // The connection is let go of on its own thread.
-      boost::asio::post(loop.context, [self = std::move(self), reply = std::move(reply)]() mutable {
-        self->on_played(std::move(reply));
+      boost::asio::post(loop.context, [self = std::move(self), number, reply = std::move(reply)]() mutable {
+        self->on_played(number, std::move(reply));
       });
     });
   }
 
-  // Answers a message in its place when its own answer does not come in time.
-  void limit_time(const std::shared_ptr<const std::string>& message) {
-    if (!timer_) timer_ = std::make_unique<boost::asio::steady_timer>(loop_.context);
-    timer_->expires_after(Milliseconds(shared_.limits.step_milliseconds));
-    timer_->async_wait([self = this->shared_from_this(), message, job = ++job_](const Error& cancelled) {
-      if (cancelled || job != self->job_ || !self->busy_ || self->closing_) return;
-      self->overdue_ = true;
-      self->shared_.application.service().metrics().count_refusal("late");
-      self->answer(self->handler_->late(*message));
-      while (!self->closing_ && !self->inbox_.empty()) {
-        self->inbox_bytes_ -= self->inbox_.front().size();
-        const std::string text = std::move(self->inbox_.front());
-        self->inbox_.pop_front();
-        self->answer(self->handler_->late(text));
+  // Answers a message in its place, and those that wait for it.
+  void on_overdue(std::uint64_t number) {
+    const auto job = running_.find(number);
+    if (job == running_.end()) return;
+    job->second.overdue = true;
+    shared_.application.service().metrics().count_refusal("late");
+    answer(handler_->late(*job->second.text));
+    for (std::size_t i = 0; i < inbox_.size();) {
+      if (is_hopeless(inbox_[i].lane)) {
+        answer(handler_->late(take_out(i).text));
+      } else {
+        ++i;
       }
-      self->process();
-    });
+    }
+    process();
   }
 
-  void on_played(SocketReply reply) {
-    busy_ = false;
-    ++job_;
-    timer_->cancel();
+  void on_played(std::uint64_t number, SocketReply reply) {
+    const auto job = running_.find(number);
+    const bool overdue = job->second.overdue;
+    running_.erase(job);
     if (released_) return release();
-    if (overdue_) {  // its sender was told already
-      overdue_ = false;
+    if (overdue) {
       handler_->on_dropped();
     } else {
       answer(std::move(reply));
@@ -192,9 +229,9 @@ class WebSocketConnection final : public Peer,
   }
 
   // Runs the handler; our own mistakes end this connection, not the server.
-  SocketReply play(SocketHandler& handler, std::string_view text) {
+  SocketReply play(std::string_view text) {
     try {
-      return handler.on_message(text);
+      return handler_->on_message(text);
     } catch (const std::exception& error) {
       log_event(LogLevel::kError, "internal_error", {{"what", error.what()}});
       SocketReply broken;
@@ -203,15 +240,23 @@ class WebSocketConnection final : public Peer,
     }
   }
 
+  Waiting take_out(std::size_t at) {
+    Waiting out = std::move(inbox_[at]);
+    inbox_.erase(inbox_.begin() + static_cast<std::ptrdiff_t>(at));
+    inbox_bytes_ -= out.text.size();
+    return out;
+  }
+
   void take_waiting() {
-    while (!busy_ && !closing_ && !inbox_.empty() &&
-           out_.size() + sending_.size() <= shared_.limits.output_bytes) {
-      const std::string text = std::move(inbox_.front());
-      inbox_.pop_front();
-      inbox_bytes_ -= text.size();
-      take(text);
+    for (std::size_t i = 0;
+         i < inbox_.size() && out_.size() + sending_.size() <= shared_.limits.output_bytes;) {
+      if (may_start(inbox_[i].lane)) {
+        take(take_out(i).text);
+      } else {
+        ++i;
+      }
     }
-    if (leaving_ && !busy_ && inbox_.empty()) close(close_code::kGoingAway);
+    if (leaving_) close_when_idle();
   }
 
   void answer(SocketReply reply) {
@@ -273,17 +318,21 @@ class WebSocketConnection final : public Peer,
     boost::beast::get_lowest_layer(stream_).shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
   }
 
+  void close_when_idle() {
+    if (running_.empty() && inbox_.empty()) close(close_code::kGoingAway);
+  }
+
   // Ends the session behind the socket, unless a worker is busy with it.
   void release() {
     released_ = true;
-    if (!busy_) handler_.reset();
+    if (running_.empty()) handler_.reset();
   }
 
   void drop() {
     closing_ = true;
     gone_ = true;
     release();
-    if (timer_) timer_->cancel();
+    for (auto& [number, job] : running_) job.timer.cancel();
     Error ignored;
     boost::beast::get_lowest_layer(stream_).close(ignored);
   }
@@ -297,20 +346,18 @@ class WebSocketConnection final : public Peer,
   std::vector<char> in_;  // what was read; [begin_, end_) is not taken yet
   std::size_t begin_ = 0, end_ = 0;
   std::size_t last_read_ = 0;
-  std::deque<std::string> inbox_;  // messages that wait for the running one
+  std::map<std::uint64_t, Job> running_;
+  std::uint64_t next_job_ = 0;
+  std::vector<Waiting> inbox_;  // messages that wait for running ones, in order of arrival
   std::size_t inbox_bytes_ = 0;
-  std::string out_;                                   // frames to be written
-  std::string sending_;                               // frames being written
-  std::unique_ptr<boost::asio::steady_timer> timer_;  // of the message on a worker
-  std::uint64_t job_ = 0;
+  std::string out_;      // frames to be written
+  std::string sending_;  // frames being written
   std::int64_t heard_ = 0;
   std::int64_t pinged_ = 0;
   std::int64_t writing_since_ = 0;
   std::int64_t deadline_ = 0;  // 0: none
   int unanswered_ = 0;
   bool reading_ = false;
-  bool busy_ = false;     // a worker runs the handler
-  bool overdue_ = false;  // and has passed the time limit
   bool closing_ = false;
   bool lingering_ = false;
   bool leaving_ = false;

@@ -706,7 +706,12 @@ def test_a_full_server_says_so(program):
     with Server(program, "--env", "dummy", "--max-sessions-per-client", "1") as s:
         assert ask(s.port, "POST", "/v1/sessions", {"env": "dummy"})[0] == 201
         status, reply = ask(s.port, "POST", "/v1/sessions", {"env": "dummy"})
-        assert status in (429, 503) and "max-sessions-per-client" in reply["error"]["message"]
+        assert status == 429 and reply["error"]["code"] == "TOO_MANY_SESSIONS" and "--max-sessions-per-client" in reply["error"]["message"], reply
+        assert ask(s.port, "POST", "/v1/groups", {"env": "dummy", "count": 1})[0] == 429
+        status, reply = ask(s.port, "POST", "/agentgym/dummy/create")
+        assert status == 429 and "max-sessions-per-client" in reply["error"], reply
+        error = WebSocket(s.port).ask({"type": "reset"})["data"]
+        assert error["code"] == "CAPACITY_REACHED" and error["max_sessions"] == 1 and "max-sessions-per-client" in error["message"], error
 
 
 def test_sessions_do_not_touch_each_other(s):

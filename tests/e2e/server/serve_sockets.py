@@ -293,6 +293,27 @@ def test_stop_is_graceful(program):
             assert s.process.wait(timeout=15) == status
 
 
+def test_a_stop_has_a_limit(program):
+    with tempfile.TemporaryDirectory() as folder:
+        with Server(program, "--env", "dummy,sokoban", "--record", f"{folder}/run.db", "--stop-timeout", "0.1", "--max-sessions", "100000") as s:
+            assert ask(s.port, "GET", "/v1/limits")[1]["stop_time"]["value"] == 0.1
+            socket = WebSocket(s.port)
+            socket.ask({"type": "reset", "data": {"index": 0}})
+            assert socket.ask({"type": "step", "data": {"command": "right"}})["data"]["done"]
+            body = json.dumps({"env": "sokoban", "count": 4096})
+            working = [Raw(s.port) for _ in range(16)]  # seconds of work
+            for raw in working:
+                raw.send(f"POST /v1/groups HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n{body}")
+            time.sleep(0.1)
+            begin = time.monotonic()
+            assert s.stop() == 143
+            assert time.monotonic() - begin < 10
+            events = [json.loads(line)["event"] for line in s.logged().splitlines()]
+            assert "requests_abandoned" in events and events[-1] == "stopped", events
+        with Server(program, "--env", "dummy", "--record", f"{folder}/run.db") as s:
+            assert ask(s.port, "GET", "/v1/recordings/current")[1]["summary"]["successes"] == 1
+
+
 def test_kill_loses_no_finished_episode(program):
     with tempfile.TemporaryDirectory() as folder:
         run = f"{folder}/run.db"

@@ -177,12 +177,9 @@ class Client {
 };
 
 struct SlowServer {
-  explicit SlowServer(std::int64_t step_milliseconds = 200)
-      : service({{{"dummy", "gated", std::make_shared<GatedFactory>(gate), 20}},
-                 limits(step_milliseconds),
-                 nullptr,
-                 0,
-                 "test"},
+  explicit SlowServer(std::int64_t step_milliseconds = 200) : SlowServer(limits(step_milliseconds)) {}
+  explicit SlowServer(const Limits& limits)
+      : service({{{"dummy", "gated", std::make_shared<GatedFactory>(gate), 20}}, limits, nullptr, 0, "test"},
                 clock),
         application(service, {}),
         sockets(listen(application)),
@@ -324,6 +321,69 @@ TEST_CASE("AgentGym: a late step is an error that the client does not send again
   const auto late = client.ask("POST", "/agentgym/dummy/step", R"({"action":"wait","id":)" + id + "}");
   REQUIRE(late.first == 200);
   REQUIRE(at(late.second, "error").find("step_time") != std::string::npos);
+}
+
+// A group of one, made over the stream; its step as a message that answers with `id`.
+std::string make_group(Client& stream) {
+  return at(stream.say_and_hear(R"({"path":"/v1/groups","body":{"tasks":["3"]}})"), "body.group_set_id");
+}
+std::string step_of(const std::string& group, const std::string& id, const char* action) {
+  return R"({"id":")" + id + R"(","path":"/v1/groups/)" + group + R"(/step","body":{"actions":[")" + action +
+         R"("]}})";
+}
+
+TEST_CASE("/v1/stream: a slow group holds up nobody but itself, and keeps its order") {
+  SlowServer server(60000);
+  Client stream(server.port);
+  stream.upgrade("/v1/stream");
+  const std::string slow = make_group(stream), quick = make_group(stream);
+  stream.say(step_of(slow, "slow 1", "wait"));
+  server.gate.await_inside(1);
+  stream.say(step_of(slow, "slow 2", "left"));
+  stream.say(step_of(quick, "quick 1", "left"));
+  REQUIRE(at(stream.hear(), "id") == "quick 1");
+  REQUIRE(at(stream.say_and_hear(R"({"id":"limits","method":"GET","path":"/v1/limits"})"), "id") == "limits");
+  server.gate.let_go();
+  REQUIRE(at(stream.hear(), "id") == "slow 1");
+  const std::string last = stream.hear();
+  REQUIRE(at(last, "id") == "slow 2");
+  REQUIRE(at(last, "body.observations.0") == "You stand in cell 2. The goal is cell 6, the trap is cell 0.");
+}
+
+TEST_CASE(
+    "/v1/stream: so many messages are played at once; the others wait, and are told when that is in vain") {
+  Limits limits = SlowServer::limits(300);
+  limits.stream_requests = 2;
+  SlowServer server(limits);
+  Client stream(server.port);
+  stream.upgrade("/v1/stream");
+  std::vector<std::string> groups;
+  for (int i = 0; i < 3; ++i) groups.push_back(make_group(stream));
+  stream.say(step_of(groups[0], "0", "wait"));
+  stream.say(step_of(groups[1], "1", "wait"));
+  server.gate.await_inside(2);
+  stream.say(step_of(groups[2], "2", "left"));
+  for (int i = 0; i < 3; ++i) REQUIRE(at(stream.hear(), "status") == "504");
+  REQUIRE(at(stream.say_and_hear(step_of(groups[2], "3", "left")), "status") == "504");
+  server.gate.let_go();
+  std::string reply;
+  do reply = stream.say_and_hear(step_of(groups[2], "4", "left"));
+  while (at(reply, "status") == "504");
+  REQUIRE(at(reply, "body.step_counts.0") == "1");
+}
+
+TEST_CASE("a stop waits for running steps up to its limit, and says how many it leaves") {
+  SlowServer server(60000);
+  Client client(server.port);
+  client.upgrade("/ws");
+  client.say_and_hear(kReset);
+  client.say(kWait);
+  server.gate.await_inside(1);
+  REQUIRE(server.sockets->stop(std::chrono::milliseconds(50)) == 1);
+  server.gate.let_go();
+  REQUIRE(server.sockets->stop(std::chrono::milliseconds(60000)) == 0);
+  REQUIRE(at(client.hear(), "type") == "observation");  // it finished after all
+  REQUIRE(client.frame() == std::pair<int, std::string>(8, "\x03\xe9"));
 }
 
 TEST_CASE("steps that stand still on all workers but one delay neither health nor other sessions") {

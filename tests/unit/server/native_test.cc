@@ -273,6 +273,26 @@ TEST_CASE("lists, limits and the OpenAPI document") {
   }
 }
 
+TEST_CASE("messages of the stream to one session or group keep their order, others none") {
+  TestServer server;
+  const auto stream = server.socket("/v1/stream");
+  const auto lane = [&](const std::string& path) {
+    return stream->lane("{\"id\":{\"path\":\"/v1/groups/no\"},\"body\":[[\"path\"]],\"path\":\"" + path +
+                        "\"}");
+  };
+  REQUIRE(lane("/v1/sessions/a/step") == lane("/v1//sessions/%61/reset?x=1"));
+  REQUIRE(lane("/v1/sessions/a/step") != lane("/v1/sessions/b/step"));
+  REQUIRE(lane("/v1/groups/a/step") == lane("/v1/groups/a/advantages?estimator=grpo"));
+  REQUIRE(lane("/v1/groups/a/step") != lane("/v1/sessions/a/step"));
+  REQUIRE(lane("/v1/batch/step") == lane("/v1/batch/reset"));
+  for (const char* alone : {"/v1/groups", "/v1/advantages", "/v1/limits", "/v1/envs", "/", "", "x"})
+    REQUIRE_FALSE(lane(alone).has_value());
+  for (const std::string& broken :
+       {std::string("{"), std::string(100000, '['), std::string("{\"path\":5}"), std::string()})
+    REQUIRE_FALSE(stream->lane(broken).has_value());
+  REQUIRE(stream->most_at_once() == server.service.limits().stream_requests);
+}
+
 TEST_CASE("the stream answers any route with the client's id") {
   TestServer server;
   auto stream = server.socket("/v1/stream");
@@ -292,6 +312,14 @@ TEST_CASE("the stream answers any route with the client's id") {
   REQUIRE(at(stream->on_message(R"({"id":4,"method":"GET","path":"/v1/envs"})").text, "status") == "200");
   REQUIRE(at(stream->on_message(R"({"id":5,"path":"/metrics"})").text, "status") == "404");
   REQUIRE(at(stream->on_message("{").text, "status") == "400");
+  REQUIRE(at(stream->on_message(R"({"id":6,"path":"/v1/sessions","body":[]})").text, "status") == "400");
+  // What is not JSON comes as text.
+  const std::string rows =
+      stream
+          ->on_message(
+              R"({"id":7,"path":"/v1/advantages?estimator=grpo","body":{"task":"u","episode":"a","t":0,"state":"s"}})")
+          .text;
+  REQUIRE(json(at(rows, "body"))["episode"] == "a");
   // The session lives on without the socket.
   stream.reset();
   REQUIRE(server.get("/v1/sessions/" + id).status == 200);

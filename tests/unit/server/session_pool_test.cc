@@ -76,11 +76,13 @@ TEST_CASE("a full server names its limit, and a freed place is usable at once") 
   const Result<std::shared_ptr<Session>> third = p.pool.open({p.environment, "a"});
   REQUIRE_FALSE(third.ok());
   REQUIRE(third.error().code == ErrorCode::kUnavailable);
-  REQUIRE(third.error().message.find("--max-sessions-per-client") != std::string::npos);
+  REQUIRE(third.error().where == "limit max_sessions_per_client = 2");
+  REQUIRE(third.error().hint.find("--max-sessions-per-client") != std::string::npos);
   p.open("b");
   const Result<std::shared_ptr<Session>> fourth = p.pool.open({p.environment, "b"});
   REQUIRE_FALSE(fourth.ok());
-  REQUIRE(fourth.error().message.find("limit max_sessions = 3") != std::string::npos);
+  REQUIRE(fourth.error().where == "limit max_sessions = 3");
+  REQUIRE(fourth.error().hint.find("--max-sessions") != std::string::npos);
   p.pool.close(first);
   p.open("b");
 }
