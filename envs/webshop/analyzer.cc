@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "base/text.h"
 #include "envs/webshop/unicode.h"
@@ -255,7 +256,7 @@ class Porter {
       "ent", "ion",  "ou",   "ism", "ate", "iti",  "ous",  "ive", "ize"};
 
   bool ends(std::string_view suffix) const {
-    return w_.size() >= suffix.size() &&
+    return w_.size() >= suffix.size() && w_.back() == static_cast<typename Text::value_type>(suffix.back()) &&
            std::equal(suffix.begin(), suffix.end(), w_.end() - static_cast<std::ptrdiff_t>(suffix.size()),
                       [](char a, auto b) { return static_cast<decltype(b)>(a) == b; });
   }
@@ -399,7 +400,7 @@ void finish_token(std::u32string token, std::vector<std::string>& terms) {
 
 // ASCII as the rules see it: part of words, between words, or joining when letters or digits follow.
 enum class Ascii : std::uint8_t { kSplits, kWord, kJoins, kNotAscii };
-Ascii ascii_kind(char c) {
+const std::array<Ascii, 256>& ascii_kinds() {
   static const std::array<Ascii, 256> kinds = [] {
     std::array<Ascii, 256> table{};
     for (std::size_t i = 0; i < table.size(); ++i) {
@@ -411,12 +412,40 @@ Ascii ascii_kind(char c) {
     }
     return table;
   }();
-  return kinds[static_cast<unsigned char>(c)];
+  return kinds;
+}
+
+// The term of an ASCII word, empty for a stop word.
+std::string plain_term(std::string_view word) {
+  std::string term = ascii_lower(word);
+  if (is_stop_word(term)) return "";
+  Porter(term).stem();
+  return term;
+}
+
+// Texts repeat their words, so each thread keeps the terms of short ones that it met.
+void add_plain_word(std::string_view word, std::vector<std::string>& terms) {
+  struct Known {
+    std::uint64_t first = 0, second = 0;  // its bytes, with zeros behind them
+    std::string term;
+  };
+  thread_local std::array<Known, 1024> known;
+  std::uint64_t halves[2]{};
+  if (word.size() > sizeof halves) {
+    if (std::string term = plain_term(word); !term.empty()) terms.push_back(std::move(term));
+    return;
+  }
+  std::memcpy(halves, word.data(), word.size());
+  Known& place = known[((halves[0] ^ (halves[1] * 31)) * 0x9e3779b97f4a7c15ULL) >> 54];
+  if (place.first != halves[0] || place.second != halves[1]) place = {halves[0], halves[1], plain_term(word)};
+  if (!place.term.empty()) terms.push_back(place.term);
 }
 
 // Most pieces between blanks are ASCII words with a comma or a bracket at their ends, or with hyphens.
 // Those need no scanner; false, and nothing added, where something may join.
 bool add_plain_words(std::string_view piece, std::vector<std::string>& terms) {
+  const std::array<Ascii, 256>& kinds = ascii_kinds();
+  const auto ascii_kind = [&kinds](char c) { return kinds[static_cast<unsigned char>(c)]; };
   for (std::size_t i = 0; i < piece.size(); ++i) {
     const Ascii here = ascii_kind(piece[i]);
     if (here == Ascii::kNotAscii || piece[i] == '_') return false;
@@ -432,12 +461,7 @@ bool add_plain_words(std::string_view piece, std::vector<std::string>& terms) {
     }
     std::size_t end = at + 1;
     while (end < piece.size() && ascii_kind(piece[end]) == Ascii::kWord) ++end;
-    std::string word(piece.substr(at, end - at));
-    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    if (!is_stop_word(word)) {
-      Porter(word).stem();
-      terms.push_back(std::move(word));
-    }
+    add_plain_word(piece.substr(at, end - at), terms);
     at = end;
   }
   return true;

@@ -16,6 +16,7 @@ enum class Node { kText, kButton, kLabel, kLink };
 // has a line feed; an empty text makes no node.
 std::string_view collapse(std::string_view text) {
   if (text.empty()) return text;
+  if (static_cast<unsigned char>(text.front()) > ' ') return text;
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r'; };
   if (!blank(text.front()) || !blank(text.back()) || !std::all_of(text.begin(), text.end(), blank))
     return text;
@@ -183,7 +184,7 @@ struct TextSink {
 
 struct RichSink {
   const Page& page;
-  std::string url{};  // empty: nothing can be marked
+  std::string marks{};  // empty: nothing can be marked
   std::string out{}, front{};
   std::vector<std::size_t>* ends = nullptr;
   std::uint32_t product = 0;
@@ -195,14 +196,14 @@ struct RichSink {
       return std::any_of(options.begin(), options.end(),
                          [&](const auto& item) { return item.first == option && item.second == value; });
     }
-    if (url.empty()) return false;
-    return url.find('"' + std::string(value) + '"') != std::string::npos;
+    if (marks.empty()) return false;
+    return marks.find('"' + std::string(value) + '"') != std::string::npos;
   }
   void marked(std::string_view before, bool clicked, std::string_view text) {
     out += before;
-    out += clicked ? "[clicked button] " : "[button] ";
+    out += clicked ? std::string_view("[clicked button] ") : std::string_view("[button] ");
     out += text;
-    out += clicked ? " [clicked button_]" : " [button_]";
+    out += clicked ? std::string_view(" [clicked button_]") : std::string_view(" [button_]");
   }
   void node(Node kind, std::string_view text) {
     switch (kind) {
@@ -275,16 +276,19 @@ const char* sub_page_name(SubPage sub_page) {
   return "";
 }
 
-// A label can only be marked if the URL has a quote in it: from the options, the keywords or the name.
-bool may_mark(const Session& session) {
-  return !session.options.empty() || session.keywords.find('"') != std::string::npos ||
-         session.name.find('"') != std::string::npos;
+// Where the original looks for a quoted label: in the page's URL. Without quotes in the keywords or the name
+// only the options' part can have one.
+std::string marks_of(const Page& page) {
+  const Session& session = page.session;
+  if (session.keywords.find('"') != std::string::npos || session.name.find('"') != std::string::npos)
+    return page_url(page);
+  return session.options.empty() ? "" : json_dumps(session.options);
 }
 
 RichSink rich_sink(const Page& page) {
   RichSink sink{page};
-  sink.out.reserve(2048);
-  if (page.session.kind == PageKind::kItem && may_mark(page.session)) sink.url = page_url(page);
+  sink.out.reserve(1000);  // most pages; the allocator keeps blocks of up to 1 KB at hand
+  if (page.session.kind == PageKind::kItem) sink.marks = marks_of(page);
   return sink;
 }
 

@@ -3,15 +3,15 @@
 //   RecentCache<std::string, std::vector<std::uint32_t>> rankings(8192);
 //   if (auto known = rankings.find(query)) use(*known); else auto kept = rankings.keep(query, answer);
 // Threads: safe; two threads that miss at once both work the answer out and get the same. Owns what it
-// keeps, at most `most` answers.
+// keeps: at most `most` answers, each in the one place that its key names until another key takes it.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "base/hash.h"
 
@@ -22,47 +22,32 @@ class RecentCache {
  public:
   using Answer = std::shared_ptr<const Value>;
 
-  explicit RecentCache(std::size_t most) : most_young_(most / (2 * kShelves)) {}
+  explicit RecentCache(std::size_t most) : places_(most) {}
 
-  Answer find(const Key& key) {  // nullptr: not known, or no longer
-    Shelf& shelf = shelf_of(key);
-    const std::lock_guard lock(shelf.mutex);
-    if (const auto found = shelf.young.find(key); found != shelf.young.end()) return found->second;
-    const auto found = shelf.old.find(key);
-    if (found == shelf.old.end()) return nullptr;
-    Answer answer = found->second;
-    put(shelf, key, answer);
-    return answer;
+  Answer find(const Key& key) const {  // nullptr: not known, or no longer
+    const std::size_t place = place_of(key);
+    const std::lock_guard lock(mutex_of(place));
+    const std::shared_ptr<const Entry>& entry = places_[place];
+    return entry && entry->first == key ? Answer(entry, &entry->second) : nullptr;
   }
 
   Answer keep(const Key& key, Value value) {
-    auto answer = std::make_shared<const Value>(std::move(value));
-    Shelf& shelf = shelf_of(key);
-    const std::lock_guard lock(shelf.mutex);
-    put(shelf, key, answer);
-    return answer;
+    auto entry = std::make_shared<const Entry>(key, std::move(value));
+    const Answer answer(entry, &entry->second);
+    const std::size_t place = place_of(key);
+    const std::lock_guard lock(mutex_of(place));
+    places_[place].swap(entry);
+    return answer;  // what was there before goes after the lock
   }
 
  private:
-  static constexpr std::size_t kShelves = 8;  // fewer threads wait for each other
+  using Entry = std::pair<Key, Value>;
 
-  using Map = std::unordered_map<Key, Answer, ContainerHash, std::equal_to<>>;
-  // What nobody asked for between two times that `young` filled up is dropped.
-  struct Shelf {
-    std::mutex mutex;
-    Map young, old;
-  };
-  void put(Shelf& shelf, const Key& key, const Answer& answer) {
-    if (shelf.young.size() >= most_young_) {
-      shelf.old = std::move(shelf.young);
-      shelf.young.clear();
-    }
-    shelf.young[key] = answer;
-  }
-  Shelf& shelf_of(const Key& key) { return shelves_[ContainerHash()(key) % kShelves]; }
+  std::size_t place_of(const Key& key) const { return ContainerHash()(key) % places_.size(); }
+  std::mutex& mutex_of(std::size_t place) const { return mutexes_[place % mutexes_.size()]; }
 
-  std::size_t most_young_;
-  std::array<Shelf, kShelves> shelves_;
+  std::vector<std::shared_ptr<const Entry>> places_;
+  mutable std::array<std::mutex, 8> mutexes_;  // fewer threads wait for each other
 };
 
 }  // namespace lodestep::webshop

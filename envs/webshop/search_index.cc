@@ -17,40 +17,68 @@ float term_score(float weight, std::uint16_t frequency, float inverse) {
   return weight - weight / (1.0F + static_cast<float>(frequency) * inverse);
 }
 
-// The best hits so far, score above 0. Twice as many as wanted are collected before the worse half goes.
+// The best of scored documents, score above 0. Positive floats are ordered like their bits, so counting the
+// documents of each range of scores tells from which range on it has enough; only those are sorted.
 class BestHits {
  public:
-  BestHits(std::size_t most, std::span<const std::uint32_t> ranks) : most_(most), ranks_(ranks) {}
-
-  void offer(std::uint32_t document, float score) {
-    if (score < least_ || most_ == 0) return;
-    hits_.push_back({std::uint64_t{std::bit_cast<std::uint32_t>(score)} << 32 | ~ranks_[document], document});
-    if (hits_.size() < 2 * most_) return;
-    std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(most_ - 1), hits_.end());
-    hits_.resize(most_);
-    least_ = hits_.back().score();
+  void start(std::size_t documents) {
+    size_ = 0;
+    highest_ = 0;
+    if (scored_.size() < documents) scored_.resize(documents);
+    counts_.fill(0);
   }
-  std::vector<Hit> sorted() {
+  void add(std::uint32_t document, float score) {
+    const auto bits = std::bit_cast<std::uint32_t>(score);
+    scored_[size_++] = {bits, document};
+    ++counts_[bits >> kShift];
+    highest_ = std::max(highest_, bits);
+  }
+  std::vector<Hit> best(std::size_t most, std::span<const std::uint32_t> ranks) {
+    std::size_t range = (highest_ >> kShift) + 1;
+    for (std::size_t enough = 0; range > 0 && enough < most;) enough += counts_[--range];
+    // Not below the smallest score above 0.
+    const std::uint32_t least = std::max(static_cast<std::uint32_t>(range << kShift), 1U);
+    if (found_.size() < scored_.size()) found_.resize(scored_.size());
+    std::size_t found = 0;
+    for (std::uint32_t i = 0; i < size_; ++i) {  // no branch: which ones are good is anybody's guess
+      found_[found] = i;
+      found += scored_[i].score >= least ? 1 : 0;
+    }
+    hits_.clear();
+    for (std::size_t i = 0; i < found; ++i) {
+      const Scored& one = scored_[found_[i]];
+      hits_.push_back({std::uint64_t{one.score} << 32 | ~ranks[one.document], one.document});
+    }
+    if (hits_.size() > most) {
+      std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(most), hits_.end());
+      hits_.resize(most);
+    }
     std::sort(hits_.begin(), hits_.end());
-    hits_.resize(std::min(most_, hits_.size()));
     std::vector<Hit> out;
     out.reserve(hits_.size());
-    for (const Candidate& hit : hits_) out.push_back({hit.document, hit.score()});
+    for (const Candidate& hit : hits_)
+      out.push_back({hit.document, std::bit_cast<float>(static_cast<std::uint32_t>(hit.key >> 32))});
     return out;
   }
 
  private:
-  // Positive floats are ordered like their bits; below them stands the rank, smaller first.
-  struct Candidate {
-    std::uint64_t key;
+  static constexpr std::uint32_t kShift = 20;  // eight ranges between a score and its double
+  static constexpr std::size_t kRanges = std::size_t{1} << (31 - kShift);
+  struct Scored {
+    std::uint32_t score;  // its bits
     std::uint32_t document;
-    float score() const { return std::bit_cast<float>(static_cast<std::uint32_t>(key >> 32)); }
+  };
+  struct Candidate {
+    std::uint64_t key;  // score, then rank, smaller first
+    std::uint32_t document;
     bool operator<(const Candidate& other) const { return key > other.key; }
   };
-  std::size_t most_;
-  std::span<const std::uint32_t> ranks_;
+  std::vector<Scored> scored_;  // the first size_ of them
+  std::size_t size_ = 0;
+  std::uint32_t highest_ = 0;
+  std::array<std::uint32_t, kRanges> counts_{};
+  std::vector<std::uint32_t> found_;
   std::vector<Candidate> hits_;
-  float least_ = std::numeric_limits<float>::denorm_min();  // what a hit needs at least
 };
 
 }  // namespace
@@ -209,6 +237,12 @@ void SearchIndex::add_scores(const Clause& clause, const LengthStatistics* part,
   const std::uint32_t first = posting_at_[clause.term];
   const std::uint32_t* posting = documents_.data() + first;
   const std::uint32_t* end = documents_.data() + posting_at_[clause.term + 1];
+  if (part == nullptr && clause.count == 1 && touched == nullptr) {  // the common case, and the tightest loop
+    double* sum = sums.data();
+    for (const float* score = scores_.data() + first; posting != end; ++posting, ++score)
+      sum[*posting] += static_cast<double>(*score);
+    return;
+  }
   const auto add = [&](float value) {
     double& sum = sums[*posting];
     if (touched != nullptr && sum == 0.0) touched->push_back(*posting);
@@ -236,26 +270,34 @@ Result<std::vector<Hit>> SearchIndex::search(const Query& query, std::span<const
 
   // Sums stay in one array per thread, zero between searches. A query that meets most documents goes
   // through all of them at the end, another one through those that it met.
-  thread_local std::vector<double> sums;
-  thread_local std::vector<std::uint32_t> touched;
+  struct Scratch {
+    std::vector<double> sums;
+    std::vector<std::uint32_t> touched;
+    BestHits best;
+  };
+  thread_local Scratch of_thread;
+  Scratch& scratch = of_thread;
+  std::vector<double>& sums = scratch.sums;
+  std::vector<std::uint32_t>& touched = scratch.touched;
+  BestHits& best = scratch.best;
   if (sums.size() < documents) sums.resize(documents, 0.0);
   touched.clear();
   const bool dense = postings > documents / 4;
   for (const Clause& clause : *known)
     add_scores(clause, part ? &*part : nullptr, documents, sums, dense ? nullptr : &touched);
 
-  BestHits best(query.most, ranks);
+  best.start(dense ? documents : touched.size());
   if (dense) {
     for (std::size_t document = 0; document < documents; ++document)
-      best.offer(static_cast<std::uint32_t>(document), static_cast<float>(sums[document]));
+      best.add(static_cast<std::uint32_t>(document), static_cast<float>(sums[document]));
     std::fill_n(sums.begin(), documents, 0.0);
   } else {
     for (const std::uint32_t document : touched) {
-      best.offer(document, static_cast<float>(sums[document]));
+      best.add(document, static_cast<float>(sums[document]));
       sums[document] = 0.0;
     }
   }
-  return best.sorted();
+  return best.best(query.most, ranks);
 }
 
 }  // namespace lodestep::webshop
