@@ -141,6 +141,23 @@ TEST_CASE("actions: what parses, what is refused") {
   CHECK_FALSE(env->step(many + "one more]").action_valid);
 }
 
+TEST_CASE("special queries: all of a class in file order, a draw of 50 where there are 50") {
+  const Files files;
+  const auto two = open_shop({}, mug_shop(files))->make();
+  REQUIRE(two->reset({"webshop", "session/0", 0}).ok());
+  CHECK_FALSE(two->step("search[<r>]").action_valid);
+  CHECK(two->step("search[<q> mug]").observation.text.find("(Total results: 2)") != std::string::npos);
+  CHECK(two->step("search[<c> garden]").observation.text.find("B00EXAMPL1") != std::string::npos);
+  CHECK(two->step("search[<c> home garden]").observation.text.find("(Total results: 0)") !=
+        std::string::npos);
+  const auto shop = open_shop({})->make();
+  REQUIRE(shop->reset({"webshop", "goal/0", 4}).ok());
+  const std::string first = shop->step("search[<R>]").observation.text;
+  CHECK(first.find("(Total results: 50)") != std::string::npos);
+  shop->step("click[next >]");
+  CHECK(shop->step("click[< prev]").observation.text != first);  // drawn anew
+}
+
 TEST_CASE("tasks are named alike in every worker; unknown ones say what there is") {
   const auto a = open_shop({});
   const auto b = open_shop({});
