@@ -24,6 +24,8 @@ namespace {
 // The members' situations as columns, one entry per member.
 class Columns {
  public:
+  explicit Columns(std::size_t members) : members_(members) {}
+
   void add(const Session& session, const StepResult& result) {
     const Shown shown(session);
     JsonWriter::append_quoted(next(kObservations), result.observation.text);
@@ -36,6 +38,8 @@ class Columns {
     next(kValid) += flag(result.action_valid);
     next(kCounts) += std::to_string(session.episode.steps());
     next(kErrors) += "null";
+    if (std::exchange(sized_, true)) return;
+    for (std::string& values : values_) values.reserve(members_ * (values.size() + values.size() / 8 + 4));
   }
   // A member that could not be played.
   void add_error(const std::string& message) {
@@ -43,6 +47,11 @@ class Columns {
       next(column) += column == kErrors ? json_quote(message) : column == kDones ? "true" : "null";
     }
     failed_ = true;
+  }
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const std::string& values : values_) sum += values.size();
+    return sum;
   }
   // The columns of all `parts`, in their order.
   static void put(JsonObject& out, const std::vector<Columns>& parts) {
@@ -81,7 +90,9 @@ class Columns {
     if (!values.empty()) values += ',';
     return values;
   }
+  const std::size_t members_;  // to come
   std::array<std::string, kColumns> values_;
+  bool sized_ = false;
   bool failed_ = false;
 };
 
@@ -175,7 +186,7 @@ HttpResponse create_groups(const Call& call) {
                             " sessions are more than one request may make (limit batch_sessions = " +
                             std::to_string(limits.batch_sessions) + ")");
   }
-  std::vector<Columns> columns(1);
+  std::vector<Columns> columns{Columns(wish.tasks.size() * wish.group_size)};
   const Result<std::shared_ptr<GroupSet>> made = make_groups(call, wish, columns.front());
   if (!made) return capacity_reached(call, made.error());
   const GroupSet& set = **made;
@@ -214,7 +225,7 @@ void step_member(Service& service, const std::shared_ptr<Session>& member, const
 std::vector<Columns> step_all(Service& service, const std::vector<std::shared_ptr<Session>>& members,
                               const std::vector<std::string>& actions) {
   constexpr std::size_t kPart = 16;
-  std::vector<Columns> parts((members.size() + kPart - 1) / kPart);
+  std::vector<Columns> parts((members.size() + kPart - 1) / kPart, Columns(kPart));
   service.helpers().run(parts.size(), [&](std::size_t part) {
     const std::size_t end = std::min((part + 1) * kPart, members.size());
     for (std::size_t i = part * kPart; i < end; ++i)
@@ -253,7 +264,9 @@ HttpResponse step_group(const Call& call) {
                             std::to_string(set->step_id + 1));
   }
   const std::vector<Columns> columns = step_all(call.service, members, *actions);
-  JsonObject out;
+  std::size_t bytes = 512;
+  for (const Columns& part : columns) bytes += part.bytes();
+  JsonObject out(bytes);
   out.text("group_set_id", set->id);
   if (step_id != 0) out.count("step_id", step_id);
   Columns::put(out, columns);

@@ -101,7 +101,7 @@ class NativeSocket final : public SocketHandler {
  private:
   // What is no JSON, such as the rows of a recording, comes as text.
   static std::string answer(const std::string& id, const HttpResponse& response) {
-    JsonObject out;
+    JsonObject out(response.body.size() + id.size() + 64);
     out.raw("id", id).raw("status", std::to_string(response.status));
     if (response.content_type != "application/json") return out.text("body", response.body).end();
     return out.raw("body", response.body).end();

@@ -3,6 +3,7 @@
 // Threads: values.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace lodestep::harness {
 
 class JsonObject {
  public:
+  explicit JsonObject(std::size_t bytes = 0) { out_.reserve(bytes); }  // about as many as it will have
   JsonObject& raw(std::string_view name, std::string_view json) {
     out_ += first_ ? "{\"" : ",\"";
     first_ = false;
@@ -84,27 +86,28 @@ class JsonWriter {
   JsonWriter& count(std::string_view name, std::size_t value) { return raw(name, std::to_string(value)); }
   JsonWriter& boolean(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
 
-  // Text as JSON, as json_quote writes it; ASCII without rare characters, which most of it is, in one pass.
+  // Text as JSON, as json_quote writes it, in one pass without branches: boards are half escapes. What is
+  // rare is written again.
   static void append_quoted(std::string& out, std::string_view text) {
     const std::size_t before = out.size();
     out.resize(before + 2 * text.size() + 2);
     char* to = out.data() + before;
     *to++ = '"';
+    unsigned rare = 0, wide = 0;
     for (const char c : text) {
-      if (static_cast<signed char>(c) < 0x20 || c == '"' || c == '\\' || c == 0x7f) {  // negative: not ASCII
-        if (c != '\n' && c != '\t' && c != '"' && c != '\\') {
-          out.resize(before);
-          out += json_quote(text);
-          return;
-        }
-        *to++ = '\\';
-        *to++ = c == '\n' ? 'n' : c == '\t' ? 't' : c;
-      } else {
-        *to++ = c;
-      }
+      const auto byte = static_cast<unsigned char>(c);
+      const unsigned char escape = kEscapes[byte];
+      rare |= escape;
+      wide |= byte;
+      *to = '\\';
+      to += escape != 0 ? 1 : 0;
+      *to++ = escape != 0 ? static_cast<char>(escape) : c;
     }
     *to++ = '"';
     out.resize(static_cast<std::size_t>(to - out.data()));
+    if ((rare & kRare) == 0 && ((wide & 0x80) == 0 || is_valid_utf8(text))) return;
+    out.resize(before);
+    out += json_quote(text);
   }
   static void append_quoted(std::string& out, const std::vector<std::string>& texts) {
     out += '[';
@@ -116,6 +119,16 @@ class JsonWriter {
   }
 
  private:
+  // What follows the backslash of a byte; 0: it stands for itself, kRare: see json_quote.
+  static constexpr unsigned char kRare = 0x80;
+  static constexpr std::array<unsigned char, 256> kEscapes = [] {
+    std::array<unsigned char, 256> out{};
+    for (std::size_t byte = 0; byte < 0x20; ++byte) out[byte] = kRare;
+    out[0x7f] = kRare;
+    out['\n'] = 'n', out['\r'] = 'r', out['\t'] = 't', out['"'] = '"', out['\\'] = '\\';
+    return out;
+  }();
+
   JsonWriter& begin(std::string_view name) {
     out_ += first_ ? "\"" : ",\"";
     first_ = false;

@@ -20,7 +20,9 @@ TEST_CASE("texts are appended as json_quote writes them") {
       REQUIRE(appended(text) == "before" + json_quote(text));
     }
   }
-  REQUIRE(appended(" \xe2\x88\x9a \t") == "before" + json_quote(" \xe2\x88\x9a \t"));
+  for (const char* text :
+       {" \xe2\x88\x9a \t", "\xe2\x88", "\xed\xa0\x80", "a\xf0\x9f\x98\x80\"\xff", "\xc3\xa9\r\n\b"})
+    REQUIRE(appended(text) == "before" + json_quote(text));
 }
 
 }  // namespace
