@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "harness/graph_store.h"
 #include "harness/internal/args.h"
 #include "harness/internal/commands.h"
 #include "harness/internal/interrupt.h"
@@ -22,7 +23,7 @@ namespace lodestep::harness {
 namespace {
 
 struct ServeArgs {
-  std::string environments, data, host = "127.0.0.1", token_file, record, tls_cert, tls_key,
+  std::string environments, data, host = "127.0.0.1", token_file, record, graph_store, tls_cert, tls_key,
                                   log_level = "info";
   Settings settings;
   std::int64_t port = 8000, max_sessions = static_cast<std::int64_t>(default_max_sessions()),
@@ -31,6 +32,7 @@ struct ServeArgs {
   double step_timeout = static_cast<double>(Limits().step_milliseconds) / 1000,
          stop_timeout = static_cast<double>(Limits().stop_milliseconds) / 1000,
          ping_interval = static_cast<double>(Limits().ping_milliseconds) / 1000;
+  double half_life = 0;
   bool web = false;
 };
 
@@ -202,6 +204,9 @@ Result<int> serve(const ServeArgs& args, Io& io) {
   }
   Result<std::vector<HostedEnvironment>> environments = open_environments(args);
   if (!environments) return environments.error();
+  if (!args.graph_store.empty()) {
+    if (const Result<GraphStore> store = GraphStore::open(args.graph_store); !store) return store.error();
+  }
   Result<OpenRecording> recording = open_or_create(args.record, *environments);
   if (!recording) return recording.error();
 
@@ -220,6 +225,8 @@ Result<int> serve(const ServeArgs& args, Io& io) {
   config.recording = args.record;
   config.first_recorded_group = recording->next_group;
   config.web = args.web;
+  config.graph_store = args.graph_store;
+  config.half_life = args.half_life;
   config.version = LODESTEP_VERSION;
   const SystemClock clock;
   Service service(std::move(config), clock);
@@ -296,6 +303,10 @@ Result<int> run_serve(const std::vector<std::string>& words, Io& io) {
               "step budget of sessions that name none, 0 = none; the environment's own when left out")
       .range(-1, 1000000);
   args.option("--record", serving.record, "recording of all sessions; an existing one is continued");
+  args.option("--graph-store", serving.graph_store,
+              "file that remembers each task's graph, for requests of /v1 with memory=true");
+  args.option("--half-life", serving.half_life,
+              "batches after which an edge of --graph-store counts half; 0 = for ever");
   args.option("--tls-cert", serving.tls_cert, "PEM file of the certificate chain: serve HTTPS");
   args.option("--tls-key", serving.tls_key, "PEM file of its private key");
   args.option("--threads", serving.threads, "I/O threads, 0 = one per core").range(0, 1024);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -77,10 +79,39 @@ std::string diagnostics(const graph::Summary& summary, const std::vector<std::st
   return out.end();
 }
 
+bool is_true(const std::string& value) { return value == "true" || value == "1"; }
+
+// Lets a request use the server's own graph store, if there is one: no request names a file.
+std::optional<HttpResponse> use_memory(const Call& call, std::string& store, double& half_life) {
+  const ServiceConfig& config = call.service.config();
+  if (call.request.method == "GET")
+    return native_error(400, "BAD_REQUEST", "a GET changes nothing: 'memory' goes with POST");
+  if (config.graph_store.empty())
+    return native_error(400, "BAD_REQUEST", "this server remembers no graphs: it runs without --graph-store");
+  store = config.graph_store;
+  half_life = config.half_life;
+  return std::nullopt;
+}
+
+// What `lodestep rollout` notes of a recording: it decides an environment's defaults, and how many turns were
+// left before each step.
+std::map<std::string, std::string> info_of(GroupSet& set) {
+  std::set<std::string> environments;
+  std::size_t max_steps = 0;
+  const std::lock_guard lock(set.mutex);
+  for (const auto& member : set.members) {
+    environments.insert(member->environment.name);
+    max_steps = std::max(max_steps, member->max_steps);
+  }
+  std::map<std::string, std::string> info{{"max_steps", std::to_string(max_steps)}};
+  if (environments.size() == 1) info["env"] = *environments.begin();
+  return info;
+}
+
 HttpResponse group_advantages(const Call& call) {
   CreditRequest request;
   Settings settings;
-  bool measure = false;
+  bool measure = false, memory = false;
   for (const auto& [key, value] : call.target.query) {
     if (key == "estimator") {
       request.estimator = value;
@@ -89,7 +120,9 @@ HttpResponse group_advantages(const Call& call) {
     } else if (key == "preset") {
       request.preset = value;
     } else if (key == "diagnostics") {
-      measure = value == "true" || value == "1";
+      measure = is_true(value);
+    } else if (key == "memory") {
+      memory = is_true(value);
     } else {
       settings.emplace_back(key, value);
     }
@@ -102,10 +135,20 @@ HttpResponse group_advantages(const Call& call) {
   request.matcher_settings = routed->matcher;
   if (const auto own = routed->estimators.find(request.estimator); own != routed->estimators.end())
     request.settings = own->second;
+  if (memory) {
+    if (auto refused = use_memory(call, request.graph_store, request.half_life)) return *refused;
+    const Result<graph::EstimatorInfo> fits = check_request({.estimator = request.estimator,
+                                                             .preset = request.preset,
+                                                             .matcher = request.matcher,
+                                                             .settings = request.settings,
+                                                             .graph_store = request.graph_store});
+    if (!fits) return native_error(fits.error());
+  }
 
   const Result<std::vector<Played>> played = played_episodes(*set, call.service.pool().clock());
   if (!played) return native_error(played.error());
   Recording recording;
+  recording.info = info_of(*set);
   for (const Played& episode : *played) recording.episodes.push_back(episode.record);
   const Result<Credited> credited = credit_recording(recording, request);
   if (!credited) return native_error(credited.error());
@@ -130,6 +173,7 @@ HttpResponse group_advantages(const Call& call) {
       put(out, "group", estimate.group, row);
       put(out, "node", estimate.node, row);
       put(out, "next_node", estimate.next_node, row);
+      if (!credited->credit.weight.empty()) out.number("weight", credited->credit.weight[row]);
       out.text("session_id", episode.session_id);
       rows.push_back(out.end());
     }
@@ -152,7 +196,7 @@ struct StepsWish {
   std::string preset;
   std::string matcher = "exact";
   Settings settings;  // of the estimator; "matcher.KEY" of the matcher
-  bool diagnostics = false;
+  bool diagnostics = false, memory = false;
 };
 
 std::string setting_text(const rapidjson::Value& value) {
@@ -173,7 +217,9 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
     } else if (key == "preset") {
       wish.preset = value;
     } else if (key == "diagnostics") {
-      wish.diagnostics = value == "true" || value == "1";
+      wish.diagnostics = is_true(value);
+    } else if (key == "memory") {
+      wish.memory = is_true(value);
     } else {
       wish.settings.emplace_back(key, value);
     }
@@ -195,13 +241,16 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
     append_lines(*whole, wish.lines);
     return std::nullopt;
   }
-  Body body(*whole, {"records", "steps", "estimator", "matcher", "preset", "options", "diagnostics"});
+  Body body(*whole,
+            {"records", "steps", "estimator", "matcher", "preset", "options", "diagnostics", "memory"});
   wish.estimator = body.text("estimator").value_or(wish.estimator);
   wish.matcher = body.text("matcher").value_or(wish.matcher);
   wish.preset = body.text("preset").value_or(wish.preset);
-  if (const rapidjson::Value* measure = body.member("diagnostics")) {
-    if (!measure->IsBool()) body.refuse("'diagnostics' must be true or false");
-    wish.diagnostics = measure->IsBool() && measure->GetBool();
+  for (const auto& [name, wanted] : {std::pair("diagnostics", &wish.diagnostics), {"memory", &wish.memory}}) {
+    const rapidjson::Value* given = body.member(name);
+    if (given == nullptr) continue;
+    if (!given->IsBool()) body.refuse("'" + std::string(name) + "' must be true or false");
+    *wanted = given->IsBool() && given->GetBool();
   }
   const rapidjson::Value* records = body.member(body.member("steps") != nullptr ? "steps" : "records");
   if (body.ok() && (records == nullptr || !records->IsArray()))
@@ -221,11 +270,14 @@ std::optional<HttpResponse> read_wish(const Call& call, StepsWish& wish) {
 HttpResponse advantages(const Call& call) {
   StepsWish wish;
   if (auto refused = read_wish(call, wish)) return *refused;
-  const StepCreditRequest request{.estimator = wish.estimator,
-                                  .preset = wish.preset,
-                                  .matcher = wish.matcher,
-                                  .settings = wish.settings,
-                                  .diagnostics = wish.diagnostics};
+  StepCreditRequest request{.estimator = wish.estimator,
+                            .preset = wish.preset,
+                            .matcher = wish.matcher,
+                            .settings = wish.settings,
+                            .diagnostics = wish.diagnostics};
+  if (wish.memory) {
+    if (auto refused = use_memory(call, request.graph_store, request.half_life)) return *refused;
+  }
   if (const Result<graph::EstimatorInfo> known = check_request(request); !known)
     return native_error(known.error());
   std::istringstream in(wish.lines);
@@ -258,6 +310,7 @@ std::vector<Route> credit_routes() {
   return {
       {"POST", "/advantages", &advantages},
       {"GET", "/groups/{id}/advantages", &group_advantages},
+      {"POST", "/groups/{id}/advantages", &group_advantages},
   };
 }
 

@@ -116,7 +116,7 @@ std::string native_openapi(const std::string& version) {
   const std::string snapshot = object_schema(R"("snapshot":{"type":"string"})", R"(["snapshot"])");
   const std::string fork = object_schema(R"("count":{"type":"integer","minimum":1})");
   const std::string credit = object_schema(
-      R"("records":{"type":"array"},"estimator":{"type":"string"},"matcher":{"type":"string"},"preset":{"type":"string"},"options":{"type":"object"},"diagnostics":{"type":"boolean"})",
+      R"("records":{"type":"array"},"estimator":{"type":"string"},"matcher":{"type":"string"},"preset":{"type":"string"},"options":{"type":"object"},"diagnostics":{"type":"boolean"},"memory":{"type":"boolean"})",
       R"(["records"])");
   const std::vector<Operation> operations{
       {"POST", "/v1/sessions", "Open a session", create, "201"},
@@ -135,7 +135,10 @@ std::string native_openapi(const std::string& version) {
       {"DELETE", "/v1/groups/{id}", "Close a group and its sessions", "", "200"},
       {"POST", "/v1/groups/{id}/step", "Play one action per member, task-major", group_step, "200"},
       {"GET", "/v1/groups/{id}/advantages", "Credit of the group's recorded steps", "", "200"},
-      {"POST", "/v1/advantages", "Credit of steps recorded elsewhere; stateless", credit, "200"},
+      {"POST", "/v1/groups/{id}/advantages", "The same; memory=true uses the server's graph store", "",
+       "200"},
+      {"POST", "/v1/advantages", "Credit of steps recorded elsewhere; stateless unless memory is true",
+       credit, "200"},
       {"GET", "/v1/recordings", "Recordings that this server writes", "", "200"},
       {"GET", "/v1/recordings/{id}", "Summary of a recording", "", "200"},
       {"GET", "/v1/recordings/{id}/episodes", "Its episodes", "", "200"},

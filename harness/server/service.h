@@ -30,6 +30,8 @@ struct ServiceConfig {
   std::string version;                   // of the program
   std::string recording = {};            // file of the recorder, which /v1/recordings reads
   bool web = false;                      // serve OpenEnv's web routes
+  std::string graph_store = {};          // what requests with memory=true recall and add to; empty: nothing
+  double half_life = 0;                  // batches after which an edge of it counts half; 0: nothing fades
 };
 
 class GroupTable;

@@ -3,8 +3,10 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <string_view>
 
 #include "harness/fidelity.h"
 #include "harness/internal/json.h"
@@ -64,6 +66,13 @@ TEST_CASE("fidelity: cosine, signs and shares of what is there") {
   CHECK(fidelity_of({0, 0}, {.advantage = {1, -1}, .variance = {}, .states = 0}).cosine == 0);
 }
 
+// LODESTEP_FIDELITY=full: as the gates were set, with three batches and 300 continuations from every state,
+// which takes half an hour. Else as much as a quick test can afford.
+bool as_set() {
+  const char* wanted = std::getenv("LODESTEP_FIDELITY");
+  return wanted != nullptr && std::string_view(wanted) == "full";
+}
+
 // Plays batches of the given policy and measures them against the truth by playing on.
 struct Measured {
   std::map<std::string, double> cosine;
@@ -71,6 +80,7 @@ struct Measured {
 };
 
 Measured measure(const std::vector<std::string>& rollout, int batches, const char* continuations) {
+  if (as_set()) batches = 3, continuations = "300";
   const TemporaryFolder folder;
   std::vector<std::string> compare{"compare"};
   Measured out;

@@ -1,6 +1,7 @@
 // The /v1 dialect without sockets.
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -227,6 +228,65 @@ TEST_CASE("sessions that name a group are credited together") {
   const HttpResponse credit = server.get("/v1/groups/g7/advantages?estimator=grpo");
   REQUIRE(credit.status == 200);
   REQUIRE(json(credit.body)["advantages"].Size() == 2);
+}
+
+TEST_CASE("a group is credited by its environment and by the turns that were left") {
+  TestServer server;
+  const std::string room =
+      make_group(server, R"({"env":"sokoban","tasks":["gen/6x6/b1/s17"],"group_size":2,"max_steps":9})");
+  const std::string rooms = "/v1/groups/" + at(room, "group_set_id");
+  server.post(rooms + "/step", R"({"actions":["up","down"]})");
+  // Nothing was won: one step from success, at Sokoban's own discount of 0.8.
+  REQUIRE(at(server.get(rooms + "/advantages?estimator=graphgpo").body, "advantages.0.step_return") == "8");
+  REQUIRE(at(server.get(rooms + "/advantages?estimator=graphgpo&gamma=0.5").body,
+             "advantages.0.step_return") == "5");
+  const HttpResponse censored =
+      server.get(rooms + "/advantages?estimator=graphgpo&unreached=censored&diagnostics=true");
+  REQUIRE(at(censored.body, "advantages.0.weight") == "0");
+
+  std::vector<std::string> credited;
+  for (const char* turns : {"6", "9"}) {
+    const std::string made = make_group(
+        server, std::string(R"({"env":"dummy","tasks":["1"],"group_size":2,"max_steps":)") + turns + "}");
+    const std::string path = "/v1/groups/" + at(made, "group_set_id");
+    for (const char* second : {"left", "right", "right", "right"})
+      server.post(path + "/step", std::string(R"({"actions":["right",")") + second + "\"]}");
+    credited.push_back(at(server.get(path + "/advantages?estimator=evih").body, "advantages.0.advantage"));
+  }
+  REQUIRE(credited[0] != credited[1]);
+}
+
+TEST_CASE("a graph store remembers from request to request, where the server has one and a POST asks") {
+  const std::string store =
+      (std::filesystem::temp_directory_path() / ("lodestep_graphs_" + random_id() + ".db")).string();
+  const auto step = [](const std::string& state, const std::string& next, bool success) {
+    return R"({"task":"u","episode":"a","t":0,"state":")" + state + R"(","next_state":")" + next +
+           R"(","success":)" + (success ? "true" : "false") + "}\n";
+  };
+  {
+    TestServer server({}, nullptr, {}, store);
+    const std::string path = "/v1/advantages?estimator=graphgpo&gamma=0.5&memory=true";
+    REQUIRE(server.post(path, step("kitchen", "x", true)).status == 200);
+    const HttpResponse later = server.post(path, step("hall", "kitchen", false));
+    CAPTURE(later.body);
+    REQUIRE(at(later.body, "step_return") == "5");  // one step from success, by the request before
+    REQUIRE(at(server.post("/v1/advantages?estimator=graphgpo&gamma=0.5", step("hall", "y", false)).body,
+               "node") == "0");
+    REQUIRE(server.post("/v1/advantages?estimator=grpo&memory=true", step("hall", "y", false)).status == 400);
+
+    const std::string made = make_group(server, R"({"env":"dummy","tasks":["1"],"group_size":2})");
+    const std::string group = "/v1/groups/" + at(made, "group_set_id");
+    server.post(group + "/step", R"({"actions":["right","left"]})");
+    REQUIRE(server.get(group + "/advantages?estimator=graphgpo&memory=true").status == 400);
+    REQUIRE(server.post(group + "/advantages?estimator=graphgpo&memory=true", "").status == 200);
+    const std::string again = server.post(group + "/advantages?estimator=graphgpo&memory=true", "").body;
+    REQUIRE(again.find("2 edges recalled") != std::string::npos);
+    REQUIRE(server.post(group + "/advantages?estimator=evihb&memory=true", "").status == 400);
+  }
+  std::filesystem::remove(store);
+  TestServer server;
+  REQUIRE(server.post("/v1/advantages?estimator=graphgpo&memory=true", step("hall", "y", false)).status ==
+          400);
 }
 
 TEST_CASE("advantages of steps recorded elsewhere, in three forms") {

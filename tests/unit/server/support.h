@@ -20,12 +20,16 @@ inline HostedEnvironment hosted(const std::string& name) {
 }
 
 struct TestServer {
-  explicit TestServer(Limits limits = {}, Recorder* recorder = nullptr, std::vector<std::string> tokens = {})
+  explicit TestServer(Limits limits = {}, Recorder* recorder = nullptr, std::vector<std::string> tokens = {},
+                      std::string graph_store = {})
       : service({{hosted("dummy"), hosted("sokoban"), hosted("webshop"), hosted("alfworld")},
                  limits,
                  recorder,
                  0,
-                 "test"},
+                 "test",
+                 {},
+                 false,
+                 std::move(graph_store)},
                 clock),
         application(service, std::move(tokens)) {}
 
