@@ -181,6 +181,27 @@ TEST_CASE("law: copies, unequal columns and numbers that are not finite are refu
   Batch short_column = batch_of(rows);
   short_column.reward.pop_back();
   REQUIRE(!graph::estimate({.estimator = "gigpo"}, short_column).ok());
+
+  using Column = std::vector<double> Batch::*;
+  for (const auto& [name, column] :
+       std::vector<std::pair<const char*, Column>>{{"reward", &Batch::reward},
+                                                   {"cost", &Batch::cost},
+                                                   {"value", &Batch::value},
+                                                   {"log_ratio", &Batch::log_ratio},
+                                                   {"energy", &Batch::energy},
+                                                   {"answer_logprob", &Batch::answer_logprob_after}}) {
+    for (double bad : {std::nan(""), infinity, -infinity}) {
+      Batch batch = batch_of(rows);
+      (batch.*column).assign(rows.size(), 0);
+      (batch.*column)[2] = bad;
+      for (const graph::EstimatorInfo& info : graph::estimators()) {  // also those that do not read it
+        const auto credit = graph::estimate({.estimator = info.name}, batch);
+        REQUIRE(!credit.ok());
+        CHECK(credit.error().where == "row 2");
+        CHECK(credit.error().message.find(name) != std::string::npos);
+      }
+    }
+  }
 }
 
 TEST_CASE(
@@ -339,14 +360,51 @@ TEST_CASE("a million steps in one group, with loops and cycles, have finite resu
                       .next_state = (at + episode % 2) % 7,
                       .reward = t + 1 == kSteps ? 1.0 : 0.0,
                       .episode_reward = 1,
+                      .value = 0.5,
+                      .log_ratio = 0.1,
+                      .energy = 0.5,
+                      .answer_logprob = {-1, -0.5},
                       .done = t + 1 == kSteps});
     }
   }
-  for (const std::string name : {"graphgpo", "gigpo", "grpo", "evihb", "hgpo"}) {
-    INFO(name);
-    for (double a : estimate(name, rows).advantage) {
-      if (!std::isfinite(a)) FAIL("not finite");
+  for (const graph::EstimatorInfo& info : graph::estimators()) {
+    INFO(info.name);
+    const std::vector<double> advantage = estimate(info.name, rows).advantage;
+    CHECK(std::all_of(advantage.begin(), advantage.end(), [](double a) { return std::isfinite(a); }));
+  }
+}
+
+TEST_CASE("loops and cycles change no distance, whatever they cost") {
+  // The way 0, 1, 2, goal; a loop at each state, a way back from each to all before it, an island 3, 4 in a
+  // ring.
+  for (double loop_cost : {1.0, 0.0}) {
+    std::vector<Step> rows;
+    const auto walk = [&](Id from, Id to, double cost) {
+      rows.push_back({.task = 0, .episode = static_cast<Id>(rows.size()), .state = from, .next_state = to});
+      rows.back().cost = cost;
+    };
+    for (Id s = 0; s < 3; ++s) {
+      walk(s, s, loop_cost);
+      for (Id back = 0; back < s; ++back) walk(s, back, loop_cost);
+      walk(s, s == 2 ? 9 : s + 1, 1);
     }
+    walk(3, 4, loop_cost);
+    walk(4, 3, loop_cost);
+    const Credit credit = estimate("graphgpo", rows, {{"gamma", "0.5"}});
+    const auto distance = [&](Id state) {
+      const auto row = static_cast<std::size_t>(
+          std::find_if(rows.begin(), rows.end(), [&](const Step& s) { return s.state == state; }) -
+          rows.begin());
+      return credit.graphs[0].distance[static_cast<std::size_t>(credit.node[row])];
+    };
+    for (Id s = 0; s < 3; ++s) CHECK(distance(s) == 3 - s);
+    for (Id s = 3; s < 5; ++s) CHECK(distance(s) == 4);  // no success was seen from there: one farther
+    // Values under chance and under the observed policy end, though loops lead nowhere.
+    for (const char* transitions : {"expected", "policy"}) {
+      for (double a : estimate("graphgpo", rows, {{"gamma", "0.5"}, {"transitions", transitions}}).advantage)
+        CHECK(std::isfinite(a));
+    }
+    for (double a : estimate("evi", rows).advantage) CHECK(std::isfinite(a));
   }
 }
 

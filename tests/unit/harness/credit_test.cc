@@ -1,4 +1,5 @@
 // `lodestep credit` as users and scripts meet it: defaults, refusals with their line, whole outputs.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <sstream>
 
@@ -357,6 +358,56 @@ TEST_CASE("credit: a text of a megabyte is a state like any other") {
   const Ran ran = credit(line, {"--estimator", "graphgpo"});
   CHECK(ran.status == 0);
   CHECK(ran.out.find("\"step_return\":10,") != std::string::npos);
+}
+
+TEST_CASE("credit: a hundred thousand steps in one group, round and round") {
+  std::string input;
+  constexpr int kEpisodes = 2000, kTurns = 50;
+  for (int e = 0; e < kEpisodes; ++e) {
+    for (int t = 0; t < kTurns; ++t) {
+      const int at = t % 7;  // a ring that even episodes never leave the place in
+      input += "{\"task\":\"u\",\"episode\":" + std::to_string(e) + ",\"t\":" + std::to_string(t) +
+               ",\"state\":\"" + std::to_string(at) + "\",\"next_state\":\"" +
+               std::to_string((at + e % 2) % 7) + "\"" +
+               (t + 1 == kTurns
+                    ? e % 3 == 0 ? ",\"reward\":1,\"success\":true,\"done\":true" : ",\"truncated\":true"
+                    : "") +
+               "}\n";
+    }
+  }
+  for (const std::string estimator : {"graphgpo", "evihb", "evih", "gigpo", "grpo"}) {
+    const Ran ran = credit(input, {"--estimator", estimator});
+    INFO(estimator << ": " << ran.err);
+    REQUIRE(ran.status == 0);
+    CHECK(std::count(ran.out.begin(), ran.out.end(), '\n') == kEpisodes * kTurns);
+    for (const char* odd : {"nan", "inf", "\"advantage\":null"})
+      CHECK(ran.out.find(odd) == std::string::npos);
+  }
+}
+
+TEST_CASE("credit: an episode alone in its task, and tasks without any reward") {
+  const std::string alone =
+      "{\"task\":\"u\",\"episode\":\"a\",\"t\":0,\"state\":\"s\",\"next_state\":\"s\",\"reward\":1,"
+      "\"success\":true}\n";
+  const auto advantage = [&](const std::string& input, std::vector<std::string> words) {
+    words.insert(words.begin(), "--estimator");
+    const Ran ran = credit(input, words);
+    INFO(ran.err);
+    REQUIRE(ran.status == 0);
+    CHECK(ran.err.find("warning: ") != std::string::npos);
+    const std::string line = lines_of(ran.out).at(0);
+    return line.substr(line.find("\"advantage\":"));
+  };
+  CHECK(advantage(alone, {"graphgpo"}).starts_with("\"advantage\":0.999999"));  // as released
+  CHECK(advantage(alone, {"graphgpo", "--preset", "paper"}).starts_with("\"advantage\":0,"));
+  CHECK(advantage(alone, {"evihb"}).starts_with("\"advantage\":0,"));
+  CHECK(advantage(alone, {"rloo", "--set", "lone_episode=zero"}).starts_with("\"advantage\":0,"));
+  for (const std::string estimator : {"evihb", "graphgpo", "gigpo", "grpo", "rloo"}) {
+    const std::string unscored =
+        "{\"task\":\"u\",\"episode\":\"a\",\"t\":0,\"state\":\"s\",\"reward\":null}\n" +
+        std::string("{\"task\":\"u\",\"episode\":\"b\",\"t\":0,\"state\":\"s\",\"reward\":null}\n");
+    CHECK(advantage(unscored, {estimator}).starts_with("\"advantage\":0,\"group\":null"));
+  }
 }
 
 TEST_CASE("credit --run: recomputes and stores beside the others") {
