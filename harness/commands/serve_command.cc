@@ -30,7 +30,7 @@ struct ServeArgs {
                max_sessions_per_client = 0;
   std::int64_t session_timeout = Limits().session_idle_seconds, max_steps = -1, threads = 0, workers = 0;
   double step_timeout = static_cast<double>(Limits().step_milliseconds) / 1000,
-         stop_timeout = static_cast<double>(Limits().stop_milliseconds) / 1000,
+         stop_timeout = static_cast<double>(Limits().stop_milliseconds) / 1000, session_wait = 0,
          ping_interval = static_cast<double>(Limits().ping_milliseconds) / 1000;
   double half_life = 0;
   bool web = false;
@@ -191,6 +191,8 @@ Result<int> serve(const ServeArgs& args, Io& io) {
     if (!(seconds >= 0.001 && seconds <= 1e6))
       return Error{ErrorCode::kInvalidArgument, "a time is from 0.001 to 1000000 s", option, ""};
   }
+  if (!(args.session_wait >= 0 && args.session_wait <= 1e6))
+    return Error{ErrorCode::kInvalidArgument, "a time is from 0 to 1000000 s", "--session-wait", ""};
   const Result<LogLevel> level = log_level_of(args.log_level);
   if (!level) return level.error();
   std::vector<std::string> tokens;
@@ -219,6 +221,7 @@ Result<int> serve(const ServeArgs& args, Io& io) {
   config.limits.session_idle_seconds = args.session_timeout;
   config.limits.step_milliseconds = static_cast<std::int64_t>(args.step_timeout * 1000);
   config.limits.stop_milliseconds = static_cast<std::int64_t>(args.stop_timeout * 1000);
+  config.limits.wait_milliseconds = static_cast<std::int64_t>(args.session_wait * 1000);
   config.limits.ping_milliseconds = static_cast<std::int64_t>(args.ping_interval * 1000);
   config.limits.max_connections = std::max(config.limits.max_connections, config.limits.max_sessions + 1000);
   config.recorder = recording->recorder.get();
@@ -288,6 +291,8 @@ Result<int> run_serve(const std::vector<std::string>& words, Io& io) {
   args.option("--max-sessions-per-client", serving.max_sessions_per_client,
               "sessions of one client address, 0 = no limit of its own")
       .range(0, 10000000);
+  args.option("--session-wait", serving.session_wait,
+              "seconds that a request for a session waits in line when none is free, 0 = refuse at once");
   args.option("--session-timeout", serving.session_timeout,
               "seconds until an idle session is closed, 0 = never")
       .range(0, 1000000000);

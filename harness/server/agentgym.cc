@@ -127,7 +127,10 @@ std::string unknown(const SessionPool::Found& found, std::int64_t number) {
 }
 
 HttpResponse full(const Error& error) {
-  return json_response(capacity_status(error), JsonObject().text("error", reason(error)).end());
+  HttpResponse response =
+      json_response(capacity_status(error), JsonObject().text("error", reason(error)).end());
+  response.full = server_is_full(error);
+  return response;
 }
 
 // How many games of the first split, and of all others together, the clients count through.

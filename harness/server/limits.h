@@ -33,6 +33,7 @@ struct Limits {
   std::int64_t body_progress_seconds = 30;
   std::int64_t keep_alive_seconds = 900;    // idle connection between requests
   std::int64_t ping_milliseconds = 20000;   // silent WebSocket; dropped after two unanswered ones
+  std::int64_t wait_milliseconds = 0;       // how long a request waits for a session when none is free
   std::int64_t write_seconds = 120;         // a client that reads nothing is dropped
   std::int64_t stop_milliseconds = 20000;   // a stop waits no longer for what still runs
   std::int64_t step_milliseconds = 300000;  // an answer that takes longer is an error in its place

@@ -30,6 +30,7 @@ struct HttpResponse {
   std::string body;
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers = {};
+  bool full = false;  // no session is free: the same request may succeed later
 };
 
 // A target split up: segments and query decoded, empty segments dropped ("//create" is "/create").
@@ -45,6 +46,7 @@ std::optional<Target> parse_target(std::string_view target);
 struct SocketReply {
   std::string text = {};    // empty: nothing is sent
   std::uint16_t close = 0;  // then Close with this code; 0: stay
+  bool full = false;        // no session is free: the same message may succeed later
 };
 
 // One WebSocket. Destroying it ends what it owns.

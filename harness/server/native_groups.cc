@@ -188,7 +188,11 @@ HttpResponse create_groups(const Call& call) {
   }
   std::vector<Columns> columns{Columns(wish.tasks.size() * wish.group_size)};
   const Result<std::shared_ptr<GroupSet>> made = make_groups(call, wish, columns.front());
-  if (!made) return capacity_reached(call, made.error());
+  if (!made) {
+    HttpResponse refusal = capacity_reached(call, made.error());
+    refusal.full = false;  // who needs many sessions does not hold up those who need one
+    return refusal;
+  }
   const GroupSet& set = **made;
   std::vector<std::string> groups;
   for (std::size_t g = 0; g < set.tasks.size(); ++g) {

@@ -106,6 +106,8 @@ HttpResponse show_limits(const Call& call) {
   count("connection_requests", 1, "requests played at once for an HTTP connection; further ones stay unread");
   count("socket_messages", 1, "messages played at once for a WebSocket of OpenEnv");
   count("stream_requests", limits.stream_requests, "messages played at once for a /v1/stream");
+  time("session_wait", limits.wait_milliseconds,
+       "seconds that a request for a session waits in line when none is free, 0 = refused at once");
   count("queued_messages", limits.queued_messages,
         "messages that wait, per WebSocket; further ones stay unread");
   count("queued_message_bytes", limits.queued_message_bytes, "bytes that wait, per WebSocket");

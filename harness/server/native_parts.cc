@@ -42,7 +42,10 @@ HttpResponse capacity_reached(const Call& call, const Error& error) {
   if (error.code != ErrorCode::kUnavailable) return native_error(error);
   call.service.metrics().count_refusal("capacity");
   const int status = capacity_status(error);
-  return native_error(status, status == 429 ? "TOO_MANY_SESSIONS" : "CAPACITY_REACHED", error_reason(error));
+  HttpResponse response =
+      native_error(status, status == 429 ? "TOO_MANY_SESSIONS" : "CAPACITY_REACHED", error_reason(error));
+  response.full = server_is_full(error);
+  return response;
 }
 
 HttpResponse native_late(std::string_view message) { return native_error(504, "LATE", message); }

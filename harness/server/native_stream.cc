@@ -95,7 +95,8 @@ class NativeSocket final : public SocketHandler {
       return {answer(id, native_error(404, "NOT_FOUND", "Not Found"))};
     const HttpRequest request{method, *path, "", client_};
     const Call call{service_, service_.default_environment(), request, *target, {}, body.member("body")};
-    return {answer(id, native_http(call, {target->path.begin() + 1, target->path.end()}))};
+    const HttpResponse response = native_http(call, {target->path.begin() + 1, target->path.end()});
+    return {answer(id, response), 0, response.full};
   }
 
  private:

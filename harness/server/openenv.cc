@@ -575,7 +575,8 @@ class OpenEnvSocket final : public SocketHandler {
 
   SocketReply on_message(std::string_view text) override {
     // A full server says so late, in answer to the first message: older clients would lose it.
-    if (!session_) return {refusal_, close_code::kNormal};
+    if (full_ && !session_) begin();  // one may be free by now
+    if (!session_) return {refusal_, close_code::kNormal, full_};
     alignas(std::max_align_t) char pool[2048];  // enough for a step: no memory from the heap
     rapidjson::MemoryPoolAllocator<> allocator(pool, sizeof pool);
     rapidjson::Document message(&allocator, 256);
@@ -600,6 +601,7 @@ class OpenEnvSocket final : public SocketHandler {
 
  private:
   void begin() {
+    full_ = false;
     if (service_.draining()) {
       refuse("the server is stopping and takes no new sessions");
       return;
@@ -613,6 +615,7 @@ class OpenEnvSocket final : public SocketHandler {
         owned_ = true;
         return;
       }
+      full_ = server_is_full(opened.error());
       service_.metrics().count_refusal("capacity");
       const std::string numbers = capacity_json(service_, opened.error());
       refusal_ =
@@ -743,6 +746,7 @@ class OpenEnvSocket final : public SocketHandler {
   std::shared_ptr<Session> session_;
   bool owned_ = false;
   bool lost_ = false;          // the episode went on without its player
+  bool full_ = false;          // no session was free
   bool speaks_first_ = false;  // the refusal does not wait for a message
   std::string refusal_;
 };

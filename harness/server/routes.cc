@@ -33,6 +33,8 @@ int capacity_status(const Error& error) {
   return error.where.starts_with(SessionPool::kClientLimit) ? 429 : 503;
 }
 
+bool server_is_full(const Error& error) { return error.where.starts_with(SessionPool::kServerLimit); }
+
 std::string capacity_json(Service& service, const Error& error) {
   const std::size_t share = service.limits().max_sessions_per_client;
   const bool is_share = capacity_status(error) == 429;

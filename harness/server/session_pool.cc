@@ -66,8 +66,8 @@ Status SessionPool::reserve(const std::string& client) {
   const std::lock_guard lock(clients_mutex_);
   if (size_ >= config_.max_sessions) {
     const std::string limit = std::to_string(config_.max_sessions);
-    return Error{ErrorCode::kUnavailable, "all " + limit + " sessions are in use",
-                 "limit max_sessions = " + limit, "raise it with --max-sessions"};
+    return Error{ErrorCode::kUnavailable, "all " + limit + " sessions are in use", kServerLimit + limit,
+                 "raise it with --max-sessions"};
   }
   std::size_t& count = clients_[client];
   if (config_.max_sessions_per_client != 0 && count >= config_.max_sessions_per_client) {

@@ -64,6 +64,7 @@ class SessionPool {
     std::size_t remembered_ids = 100000;       // closed ids that are still told apart from unknown ones
   };
   static constexpr const char* kClientLimit = "limit max_sessions_per_client";
+  static constexpr const char* kServerLimit = "limit max_sessions = ";
   struct Wish {
     const HostedEnvironment& environment;
     std::string client;

@@ -5,6 +5,8 @@
 // upgrade.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -21,6 +23,7 @@
 #include "harness/server/internal/http_rules.h"
 #include "harness/server/internal/io_loop.h"
 #include "harness/server/internal/log.h"
+#include "harness/server/internal/turn.h"
 #include "harness/server/internal/websocket_connection.h"
 
 namespace lodestep::harness {
@@ -189,16 +192,44 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
     request->answer_within = [self = this->shared_from_this(), job](double seconds) {
       boost::asio::post(self->loop_.context, [self, job, seconds] { self->limit_time(job, seconds, true); });
     };
-    shared_.run([self = this->shared_from_this(), request, job]() mutable {
+    work(job, std::move(request));
+  }
+
+  void work(std::uint64_t job, std::shared_ptr<HttpRequest> request) {
+    shared_.run([self = this->shared_from_this(), request = std::move(request), job]() mutable {
       HttpResponse response = self->shared_.application.handle(*request);
       IoLoop& loop = self->loop_;
       request->answer_within = {};
       // The connection is let go of on its own thread.
-      boost::asio::post(loop.context,
-                        [self = std::move(self), job, response = std::move(response)]() mutable {
-                          if (job == self->job_) self->finish_job(response);
-                        });
+      boost::asio::post(loop.context, [self = std::move(self), job, request = std::move(request),
+                                       response = std::move(response)]() mutable {
+        if (job != self->job_ || (response.full && self->waits(job, request))) return;
+        self->finish_job(response);
+      });
     });
+  }
+
+  // No session is free: the request stands in line.
+  bool waits(std::uint64_t job, const std::shared_ptr<HttpRequest>& request) {
+    if (shared_.limits.wait_milliseconds == 0) return false;
+    if (!turn_) turn_ = std::make_shared<Turn>(loop_, shared_);
+    return turn_->wait([self = this->shared_from_this(), job, request] {
+      if (job != self->job_) return;
+      if (self->is_gone()) return self->leave_line();  // nothing else keeps this object alive
+      self->work(job, request);
+    });
+  }
+
+  void leave_line() {
+    if (turn_) turn_->leave();
+    turn_.reset();
+  }
+
+  // The peer has ended its side: it waits for nothing any more.
+  bool is_gone() {
+    char byte = 0;
+    return ::recv(boost::beast::get_lowest_layer(stream_).native_handle(), &byte, 1,
+                  MSG_PEEK | MSG_DONTWAIT) == 0;
   }
 
   void limit_time(std::uint64_t job, double seconds, bool by_client) {
@@ -213,6 +244,7 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
 
   void finish_job(const HttpResponse& response) {
     ++job_;  // an answer that comes later is nobody's
+    leave_line();
     timer_->cancel();
     send(response);
   }
@@ -304,6 +336,7 @@ class HttpConnection final : public Peer, public std::enable_shared_from_this<Ht
   std::string output_;
   State state_ = State::kBetween;
   std::unique_ptr<boost::asio::steady_timer> timer_;  // of the request on a worker
+  std::shared_ptr<Turn> turn_;                        // in the line for a session
   std::uint64_t job_ = 0;                             // changes when a request is answered
   std::int64_t deadline_ = 0;                         // 0: none
   bool first_ = true;                                 // no request was answered yet

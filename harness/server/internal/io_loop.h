@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "harness/server/application.h"
+#include "harness/server/waiting_line.h"
 
 namespace lodestep::harness {
 
@@ -73,6 +74,7 @@ struct Shared {
   const Limits& limits;
   std::atomic<bool> stopping{false};
   std::atomic<std::size_t> running{0};  // requests on workers
+  WaitingLine line{};                   // of requests that a full server lets wait
 
   // Runs what may take long on a worker.
   template <typename Work>

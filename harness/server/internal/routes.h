@@ -41,6 +41,8 @@ HttpResponse json_response(int status, std::string body);
 
 // The status for a session that could not be opened: 503 the server is full, 429 this client has its share.
 int capacity_status(const Error& error);
+// Every session of the server is in use: one may become free.
+bool server_is_full(const Error& error);
 // The numbers of the limit that refused: {"active_sessions","max_sessions"}.
 std::string capacity_json(Service& service, const Error& error);
 

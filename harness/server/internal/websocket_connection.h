@@ -24,6 +24,7 @@
 #include "harness/server/internal/frames.h"
 #include "harness/server/internal/io_loop.h"
 #include "harness/server/internal/log.h"
+#include "harness/server/internal/turn.h"
 
 namespace lodestep::harness {
 
@@ -153,6 +154,8 @@ class WebSocketConnection final : public Peer,
     std::shared_ptr<const std::string> text;
     boost::asio::steady_timer timer;
     bool overdue = false;  // it has passed the time limit, and its sender was told
+    bool waits = false;    // in the line for a session, not on a worker
+    std::shared_ptr<Turn> turn = nullptr;
   };
   struct Waiting {
     Lane lane;
@@ -177,7 +180,11 @@ class WebSocketConnection final : public Peer,
 
   void take(std::string_view text) {
     if (closing_) return;
-    if (handler_->is_quick(text)) return answer(play(text));
+    const bool is_quick = handler_->is_quick(text);
+    if (is_quick) {
+      SocketReply reply = play(text);
+      if (!reply.full || shared_.limits.wait_milliseconds == 0) return answer(std::move(reply));
+    }
     const std::uint64_t number = next_job_++;
     auto message = std::make_shared<const std::string>(text);
     Job& job =
@@ -187,6 +194,10 @@ class WebSocketConnection final : public Peer,
     job.timer.async_wait([self = this->shared_from_this(), number](const Error& cancelled) {
       if (!cancelled && !self->closing_) self->on_overdue(number);
     });
+    work(number, std::move(message));
+  }
+
+  void work(std::uint64_t number, std::shared_ptr<const std::string> message) {
     shared_.run([self = this->shared_from_this(), number, message = std::move(message)]() mutable {
       SocketReply reply = self->play(*message);
       IoLoop& loop = self->loop_;
@@ -214,8 +225,23 @@ class WebSocketConnection final : public Peer,
     process();
   }
 
+  // No session is free: the message stands in line.
+  bool waits(std::uint64_t number, Job& job) {
+    if (shared_.limits.wait_milliseconds == 0 || job.overdue || released_) return false;
+    if (!job.turn) job.turn = std::make_shared<Turn>(loop_, shared_);
+    job.waits = job.turn->wait([self = this->shared_from_this(), number] {
+      const auto waiting = self->running_.find(number);
+      if (waiting == self->running_.end()) return;
+      waiting->second.waits = false;
+      self->work(number, waiting->second.text);
+    });
+    return job.waits;
+  }
+
   void on_played(std::uint64_t number, SocketReply reply) {
     const auto job = running_.find(number);
+    if (reply.full && waits(number, job->second)) return;
+    leave_line(job->second);
     const bool overdue = job->second.overdue;
     running_.erase(job);
     if (released_) return release();
@@ -226,6 +252,10 @@ class WebSocketConnection final : public Peer,
     }
     take_waiting();
     process();
+  }
+
+  static void leave_line(const Job& job) {
+    if (job.turn) job.turn->leave();
   }
 
   // Runs the handler; our own mistakes end this connection, not the server.
@@ -325,6 +355,10 @@ class WebSocketConnection final : public Peer,
   // Ends the session behind the socket, unless a worker is busy with it.
   void release() {
     released_ = true;
+    std::erase_if(running_, [](const auto& job) {
+      if (job.second.waits) leave_line(job.second);
+      return job.second.waits;
+    });
     if (running_.empty()) handler_.reset();
   }
 

@@ -4,12 +4,14 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import queue
 import re
 import signal
 import socket
 import struct
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
@@ -712,6 +714,61 @@ def test_a_full_server_says_so(program):
         assert status == 429 and "max-sessions-per-client" in reply["error"], reply
         error = WebSocket(s.port).ask({"type": "reset"})["data"]
         assert error["code"] == "CAPACITY_REACHED" and error["max_sessions"] == 1 and "max-sessions-per-client" in error["message"], error
+
+
+def test_requests_wait_in_line_for_a_session(program):
+    def later(action, *arguments):
+        answer = queue.Queue()
+        threading.Thread(target=lambda: answer.put(action(*arguments)), daemon=True).start()
+        time.sleep(0.2)  # so that they stand in line in this order
+        return answer
+
+    create = "POST", "/v1/sessions", {"env": "dummy"}
+    with Server(program, "--env", "dummy", "--max-sessions", "1", "--session-wait", "30") as s:
+        held = ask(s.port, *create)[1]["session_id"]
+        gone = Raw(s.port)
+        gone.send("POST /v1/sessions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
+        time.sleep(0.2)
+        over_http = later(ask, s.port, *create)
+        player = WebSocket(s.port)
+        over_ws = later(player.ask, {"type": "reset"})
+        agentgym = later(ask, s.port, "POST", "/agentgym/dummy/create")
+        stream = later(WebSocket(s.port, "/v1/stream").ask, {"id": 1, "path": "/v1/sessions", "body": {"env": "dummy"}})
+        dropped = WebSocket(s.port)
+        dropped.say({"type": "reset"})
+        time.sleep(0.2)
+        last = later(ask, s.port, *create)
+        gone.close()  # who is gone stands in nobody's way
+        dropped.close()
+        for answer in [over_http, over_ws, agentgym, stream, last]:
+            assert answer.empty()
+        ask(s.port, "DELETE", f"/v1/sessions/{held}")
+        status, reply = over_http.get(timeout=20)
+        assert status == 201 and over_ws.empty(), reply
+        ask(s.port, "DELETE", f"/v1/sessions/{reply['session_id']}")
+        assert over_ws.get(timeout=20)["type"] == "observation"
+        player.close()
+        number = agentgym.get(timeout=20)[1]["id"]
+        assert stream.empty()
+        ask(s.port, "POST", "/agentgym/dummy/close", {"id": number})
+        reply = stream.get(timeout=20)
+        assert reply["status"] == 201 and last.empty(), reply
+        ask(s.port, "DELETE", f"/v1/sessions/{reply['body']['session_id']}")
+        assert last.get(timeout=20)[0] == 201
+    with Server(program, "--env", "dummy", "--max-sessions", "1", "--session-wait", "0.3") as s:
+        assert ask(s.port, "GET", "/v1/limits")[1]["session_wait"]["value"] == 0.3
+        ask(s.port, *create)
+        begin = time.monotonic()
+        status, reply = ask(s.port, *create)
+        assert status == 503 and reply["error"]["code"] == "CAPACITY_REACHED" and time.monotonic() - begin >= 0.3, reply
+        socket = WebSocket(s.port)
+        assert socket.ask({"type": "state"})["data"]["code"] == "CAPACITY_REACHED"
+        assert socket.close_code() == 1000
+        socket.close()
+        assert ask(s.port, "POST", "/v1/groups", {"env": "dummy", "count": 1})[0] == 503  # groups are refused at once
+        waiting = later(ask, s.port, *create)
+        assert s.stop() == 143
+        assert waiting.get(timeout=20)[0] == 503
 
 
 def test_sessions_do_not_touch_each_other(s):
