@@ -28,6 +28,16 @@ Items sorted(Items items) {
   return items;
 }
 
+// python_lower(text) == lower, without making it where the text is ASCII.
+bool lowers_to(std::string_view text, std::string_view lower) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (static_cast<unsigned char>(text[i]) >= 0x80) return python_lower(text) == lower;
+    const char c = text[i] >= 'A' && text[i] <= 'Z' ? static_cast<char>(text[i] + 32) : text[i];
+    if (i >= lower.size() || c != lower[i]) return false;
+  }
+  return text.size() == lower.size();
+}
+
 // The options on the done page: sorted, and safe inside HTML.
 std::string dumped_for_html(const Items& options) {
   std::string out;
@@ -424,7 +434,7 @@ Target find_clickable(const Page& page, std::string_view text) {
     if (session.page > 1) button("< prev");
     button("next >");
     for (const std::uint32_t listed : session.listed) {
-      if (python_lower(page.shop.products()[listed].asin()) != text) continue;
+      if (!lowers_to(page.shop.products()[listed].asin(), text)) continue;
       target.kind = Target::Kind::kProduct;
       target.product = listed;
     }

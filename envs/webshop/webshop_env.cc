@@ -480,7 +480,6 @@ class WebShopEnv final : public Environment {
     const Target target = find_clickable(page, text);
     if (target.kind == Target::Kind::kNone) return false;
     Session& session = state_.session;
-    const PageKind routed = routed_kind(page);
     if (text == "buy now") {
       buy();
       return true;
@@ -489,9 +488,10 @@ class WebShopEnv final : public Environment {
       to_index(session);
       return true;
     }
-    if (text == "next >" && routed == PageKind::kResults)
+    if (text == "next >" && routed_kind(page) == PageKind::kResults)
       return show_results(std::string(session.keywords), session.page + 1);
     if (text == "< prev") {
+      const PageKind routed = routed_kind(page);
       if (routed == PageKind::kResults) return show_results(std::string(session.keywords), session.page - 1);
       if (routed == PageKind::kItem) return show_results(std::string(session.keywords), session.page);
       session.kind = PageKind::kItem;
