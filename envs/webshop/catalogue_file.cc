@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kFormat = "2";
 constexpr std::size_t kPageSize = 16384;  // of the database, so that the image begins at a page of memory
-constexpr std::size_t kSealedBlock = 1U << 20;  // the seal hashes the file in blocks of this size
+constexpr std::size_t kSealedBlock = 1U << 18;  // the seal hashes the file in blocks of this size
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -71,6 +71,20 @@ Hash128 chain(const Hash128& last, const ProductRecord& product) {
       .add(product.instruction ? "1" + *product.instruction : "0")
       .add(listed(product));
   return hasher.finish();
+}
+
+// Over the first so many bytes of a file. Read, not mapped: pages that nobody uses later then do not count
+// as memory of this process.
+Hash128 seal_of(const std::string& path, std::uint64_t bytes) {
+  std::ifstream in(path, std::ios::binary);
+  std::string block;
+  Hasher hasher;
+  for (std::uint64_t left = bytes; left > 0 && in; left -= block.size()) {
+    block.resize(std::min<std::uint64_t>(left, kSealedBlock));
+    in.read(block.data(), static_cast<std::streamsize>(block.size()));
+    hasher.add(block);
+  }
+  return in ? hasher.finish() : Hash128();
 }
 
 Error unfit(const std::string& path, const std::string& what) {
@@ -197,12 +211,8 @@ Status CatalogueWriter::Impl::join_files() {
     out << in.rdbuf();
     if (!out.flush()) return failed(std::strerror(errno));
   }
-  Hasher hasher;
-  std::ifstream in(temporary, std::ios::binary);
-  std::string block(kSealedBlock, '\0');
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
-    hasher.add(std::string_view(block).substr(0, static_cast<std::size_t>(in.gcount())));
-  const Hash128 seal = hasher.finish();
+  std::error_code error;
+  const Hash128 seal = seal_of(temporary, std::filesystem::file_size(temporary, error));
   std::ofstream out(temporary, std::ios::binary | std::ios::app);
   out.write(reinterpret_cast<const char*>(&seal), sizeof seal);
   return out.flush() ? Status() : failed(std::strerror(errno));
@@ -232,15 +242,6 @@ class MappedFile {
  private:
   std::string_view bytes_;
 };
-
-bool seal_fits(std::string_view bytes) {
-  Hash128 seal;
-  std::memcpy(&seal, bytes.data() + bytes.size() - sizeof seal, sizeof seal);
-  bytes.remove_suffix(sizeof seal);
-  Hasher hasher;
-  for (std::size_t at = 0; at < bytes.size(); at += kSealedBlock) hasher.add(bytes.substr(at, kSealedBlock));
-  return hasher.finish() == seal;
-}
 
 // What the database says of itself.
 struct Front {
@@ -284,7 +285,10 @@ Result<std::shared_ptr<const Catalogue>> read_catalogue(const std::string& path)
     return unfit(path, "the catalogue has " + std::to_string(bytes.size()) + " bytes, not the " +
                            std::to_string(whole) + " that were imported");
   }
-  if (!seal_fits(bytes)) return unfit(path, "the catalogue is damaged: its bytes are not those imported");
+  Hash128 seal;
+  std::memcpy(&seal, bytes.data() + front->bytes + image, sizeof seal);
+  if (seal_of(path, front->bytes + image) != seal)
+    return unfit(path, "the catalogue is damaged: its bytes are not those imported");
   Result<std::shared_ptr<const Catalogue>> shop = Catalogue::open(bytes.substr(front->bytes, image), file);
   if (!shop) return unfit(path, shop.error().message);
   return shop;

@@ -17,47 +17,31 @@ float term_score(float weight, std::uint16_t frequency, float inverse) {
   return weight - weight / (1.0F + static_cast<float>(frequency) * inverse);
 }
 
-// The best of scored documents, score above 0. Positive floats are ordered like their bits, so counting the
-// documents of each range of scores tells from which range on it has enough; only those are sorted.
+// The best of many scored documents, score above 0. They gather in a room; when it is full, those that
+// cannot be among the best go, and from then on what is worse does not enter.
 class BestHits {
  public:
-  void start(std::size_t documents) {
+  void start(std::size_t most, std::span<const std::uint32_t> ranks) {
+    most_ = most;
+    ranks_ = ranks;
     size_ = 0;
-    highest_ = 0;
-    if (scored_.size() < documents) scored_.resize(documents);
-    counts_.fill(0);
+    least_ = 0;
+    room_.resize(std::max<std::size_t>(1024, 2 * most));
   }
-  void add(std::uint32_t document, float score) {
+  void offer(std::uint32_t document, float score) {
     const auto bits = std::bit_cast<std::uint32_t>(score);
-    scored_[size_++] = {bits, document};
-    ++counts_[bits >> kShift];
-    highest_ = std::max(highest_, bits);
+    if (bits < least_) return;
+    room_[size_++] = {bits, document};
+    if (size_ == room_.size()) cut();
   }
-  std::vector<Hit> best(std::size_t most, std::span<const std::uint32_t> ranks) {
-    std::size_t range = (highest_ >> kShift) + 1;
-    for (std::size_t enough = 0; range > 0 && enough < most;) enough += counts_[--range];
-    // Not below the smallest score above 0.
-    const std::uint32_t least = std::max(static_cast<std::uint32_t>(range << kShift), 1U);
-    if (found_.size() < scored_.size()) found_.resize(scored_.size());
-    std::size_t found = 0;
-    for (std::uint32_t i = 0; i < size_; ++i) {  // no branch: which ones are good is anybody's guess
-      found_[found] = i;
-      found += scored_[i].score >= least ? 1 : 0;
-    }
-    hits_.clear();
-    for (std::size_t i = 0; i < found; ++i) {
-      const Scored& one = scored_[found_[i]];
-      hits_.push_back({std::uint64_t{one.score} << 32 | ~ranks[one.document], one.document});
-    }
-    if (hits_.size() > most) {
-      std::nth_element(hits_.begin(), hits_.begin() + static_cast<std::ptrdiff_t>(most), hits_.end());
-      hits_.resize(most);
-    }
-    std::sort(hits_.begin(), hits_.end());
+  std::vector<Hit> sorted() {
+    cut();
+    const auto end = room_.begin() + static_cast<std::ptrdiff_t>(size_);
+    std::sort(room_.begin(), end, Better{ranks_});
     std::vector<Hit> out;
-    out.reserve(hits_.size());
-    for (const Candidate& hit : hits_)
-      out.push_back({hit.document, std::bit_cast<float>(static_cast<std::uint32_t>(hit.key >> 32))});
+    out.reserve(std::min(most_, size_));
+    for (std::size_t i = 0; i < std::min(most_, size_) && room_[i].score > 0; ++i)
+      out.push_back({room_[i].document, std::bit_cast<float>(room_[i].score)});
     return out;
   }
 
@@ -65,20 +49,49 @@ class BestHits {
   static constexpr std::uint32_t kShift = 20;  // eight ranges between a score and its double
   static constexpr std::size_t kRanges = std::size_t{1} << (31 - kShift);
   struct Scored {
-    std::uint32_t score;  // its bits
+    std::uint32_t score;  // its bits: those of positive floats are ordered like the floats
     std::uint32_t document;
   };
-  struct Candidate {
-    std::uint64_t key;  // score, then rank, smaller first
-    std::uint32_t document;
-    bool operator<(const Candidate& other) const { return key > other.key; }
+  struct Better {
+    std::span<const std::uint32_t> ranks;
+    bool operator()(const Scored& a, const Scored& b) const {
+      return a.score != b.score ? a.score > b.score : ranks[a.document] < ranks[b.document];
+    }
   };
-  std::vector<Scored> scored_;  // the first size_ of them
-  std::size_t size_ = 0;
-  std::uint32_t highest_ = 0;
+
+  // Counting the documents in each range of scores tells from which range on there are enough.
+  void cut() {
+    if (size_ <= most_) return;
+    std::uint32_t highest = 0;
+    counts_.fill(0);
+    for (std::size_t i = 0; i < size_; ++i) {
+      ++counts_[room_[i].score >> kShift];
+      highest = std::max(highest, room_[i].score);
+    }
+    std::uint32_t range = (highest >> kShift) + 1;
+    for (std::size_t enough = 0; range > 0 && enough < most_;) enough += counts_[--range];
+    least_ = std::max(least_, range << kShift);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      const Scored one = room_[i];
+      room_[kept] = one;  // no branch: which ones are good is anybody's guess
+      kept += one.score >= least_ ? 1 : 0;
+    }
+    size_ = kept;
+    if (2 * size_ <= room_.size()) return;
+    // The last range is too full.
+    const auto worst = room_.begin() + static_cast<std::ptrdiff_t>(most_ - 1);
+    std::nth_element(room_.begin(), worst, room_.begin() + static_cast<std::ptrdiff_t>(size_),
+                     Better{ranks_});
+    size_ = most_;
+    least_ = worst->score;
+  }
+
+  std::size_t most_ = 0, size_ = 0;
+  std::uint32_t least_ = 0;  // bits of the score that a document needs
+  std::span<const std::uint32_t> ranks_;
+  std::vector<Scored> room_;
   std::array<std::uint32_t, kRanges> counts_{};
-  std::vector<std::uint32_t> found_;
-  std::vector<Candidate> hits_;
 };
 
 }  // namespace
@@ -286,18 +299,18 @@ Result<std::vector<Hit>> SearchIndex::search(const Query& query, std::span<const
   for (const Clause& clause : *known)
     add_scores(clause, part ? &*part : nullptr, documents, sums, dense ? nullptr : &touched);
 
-  best.start(dense ? documents : touched.size());
+  best.start(query.most, ranks);
   if (dense) {
     for (std::size_t document = 0; document < documents; ++document)
-      best.add(static_cast<std::uint32_t>(document), static_cast<float>(sums[document]));
+      best.offer(static_cast<std::uint32_t>(document), static_cast<float>(sums[document]));
     std::fill_n(sums.begin(), documents, 0.0);
   } else {
     for (const std::uint32_t document : touched) {
-      best.add(document, static_cast<float>(sums[document]));
+      best.offer(document, static_cast<float>(sums[document]));
       sums[document] = 0.0;
     }
   }
-  return best.best(query.most, ranks);
+  return best.sorted();
 }
 
 }  // namespace lodestep::webshop

@@ -1,6 +1,7 @@
 // Loading, index, rankings, rewards and goals against what the original gave.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "envs/webshop/goals.h"
 #include "envs/webshop/import.h"
 #include "envs/webshop/nouns.h"
+#include "envs/webshop/sample_shop.h"
 #include "envs/webshop/unicode.h"
 #include "tests/support/sha256.h"
 #include "tests/unit/webshop/golden.h"
@@ -60,6 +62,36 @@ TEST_CASE("golden rankings: order and float bits") {
       CHECK(std::bit_cast<std::uint32_t>((*hits)[i].score) == std::bit_cast<std::uint32_t>(score));
     }
   });
+}
+
+TEST_CASE("the best hits of a large shop are the first of all hits, ties too") {
+  std::vector<ProductRecord> products = make_products(4000, 8);
+  for (std::size_t i = 0; i < 1500; ++i) {  // many equal scores
+    const std::string asin = products[i + 2000].asin;
+    products[i + 2000] = products[i % 3];
+    products[i + 2000].asin = asin;
+  }
+  const auto shop = make_catalogue(products, hash128("large"));
+  for (const std::string& words :
+       {std::string("soft mug"), products[0].title, products[1].title, products[700].title,
+        std::string("for with a steel bottle red"), std::string("nothing zzz")}) {
+    const auto search = [&](std::size_t most) {
+      return *shop->index().search({analyze(words), most, products.size()}, shop->asin_ranks());
+    };
+    const std::vector<Hit> all = search(products.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      REQUIRE(all[i].score > 0);
+      if (i == 0) continue;
+      REQUIRE(all[i - 1].score >= all[i].score);
+      if (all[i - 1].score == all[i].score)
+        REQUIRE(products[all[i - 1].product].asin < products[all[i].product].asin);
+    }
+    for (const std::size_t most : {std::size_t{1}, std::size_t{50}, std::size_t{700}}) {
+      INFO(words << " " << most);
+      CHECK(search(most) == std::vector<Hit>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(
+                                                                            std::min(most, all.size()))));
+    }
+  }
 }
 
 TEST_CASE("document lengths are stored in one byte") {
