@@ -4,6 +4,10 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "base/text.h"
 
 namespace lodestep::harness {
@@ -44,6 +48,46 @@ const char* refusal(std::string_view text) {
   return nullptr;
 }
 
+bool is_nested(const rapidjson::Value& value) { return value.IsObject() || value.IsArray(); }
+
+// Which members have a later one of the same name; empty: none. Sorted, not hashed: names come from anywhere.
+std::vector<bool> repeated_members(const rapidjson::Value& object) {
+  std::vector<std::pair<std::string_view, std::size_t>> names;
+  names.reserve(object.MemberCount());
+  for (const auto& [name, value] : object.GetObject())
+    names.emplace_back(std::string_view(name.GetString(), name.GetStringLength()), names.size());
+  std::sort(names.begin(), names.end());
+  std::vector<bool> out;
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    if (names[i].first != names[i - 1].first) continue;
+    out.resize(names.size());
+    out[names[i - 1].second] = true;
+  }
+  return out;
+}
+
+// Of members with one name the last one stands, as in Python. Values nest no deeper than kMaxNesting.
+void drop_repeated(rapidjson::Value& value) {
+  if (value.IsArray()) {
+    for (rapidjson::Value& item : value.GetArray()) {
+      if (is_nested(item)) drop_repeated(item);
+    }
+    return;
+  }
+  const std::vector<bool> repeated = value.MemberCount() > 1 ? repeated_members(value) : std::vector<bool>();
+  auto kept = value.MemberBegin();
+  for (auto at = kept; at != value.MemberEnd(); ++at) {
+    if (is_nested(at->value)) drop_repeated(at->value);
+    if (!repeated.empty() && repeated[static_cast<std::size_t>(at - value.MemberBegin())]) continue;
+    if (kept != at) {
+      kept->name.Swap(at->name);
+      kept->value.Swap(at->value);
+    }
+    ++kept;
+  }
+  if (kept != value.MemberEnd()) value.EraseMember(kept, value.MemberEnd());
+}
+
 }  // namespace
 
 Status parse_json(std::string_view text, const std::string& where, rapidjson::Document& document) {
@@ -58,6 +102,7 @@ Status parse_json(std::string_view text, const std::string& where, rapidjson::Do
                  where + (where.empty() ? "byte " : ", byte ") + std::to_string(document.GetErrorOffset()),
                  ""};
   }
+  if (is_nested(document)) drop_repeated(document);
   return {};
 }
 

@@ -13,8 +13,8 @@
 
 namespace lodestep::harness {
 
-// Parses one strict JSON object: valid UTF-8, no NaN, no trailing text, nesting of at most 64. `where` names
-// the place in errors, which also give the byte.
+// Parses one strict JSON object: valid UTF-8, no NaN, no trailing text, nesting of at most 64; of members
+// with one name the last one stands. `where` names the place in errors, which also give the byte.
 Result<rapidjson::Document> parse_json_object(std::string_view text, const std::string& where);
 // The same for any JSON value.
 Result<rapidjson::Document> parse_json(std::string_view text, const std::string& where);

@@ -184,7 +184,10 @@ std::unique_ptr<SocketHandler> Application::open_socket(const HttpRequest& reque
 }
 
 bool Application::is_quick(const HttpRequest& request) const {
-  if (request.method == "GET") return request.target.ends_with("/health") || request.target == "/ready";
+  if (request.method == "GET" || request.method == "HEAD") {
+    const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?'));
+    return path.ends_with("/health") || path == "/ready" || path == "/metrics";
+  }
   return native_is_quick(service_, request.target, request.body);
 }
 

@@ -14,7 +14,7 @@ bool GroupTable::add(std::shared_ptr<GroupSet> set) {
   return sets_.emplace(id, std::move(set)).second;
 }
 
-void GroupTable::join(const std::string& id, const std::shared_ptr<Session>& session) {
+bool GroupTable::join(const std::string& id, const std::shared_ptr<Session>& session, std::size_t most) {
   std::shared_ptr<GroupSet> set;
   {
     const std::lock_guard lock(mutex_);
@@ -27,7 +27,9 @@ void GroupTable::join(const std::string& id, const std::shared_ptr<Session>& ses
   }
   const std::lock_guard lock(set->mutex);
   set->last_used = pool_.clock().milliseconds();
+  if (set->members.size() >= most) return false;
   set->members.push_back(session);
+  return true;
 }
 
 std::shared_ptr<GroupSet> GroupTable::find(const std::string& id) {
@@ -53,8 +55,8 @@ bool GroupTable::close(const std::string& id) {
 }
 
 void GroupTable::sweep() {
-  const std::int64_t idle = pool_.config().idle_milliseconds;
-  if (idle == 0) return;
+  constexpr std::int64_t kUsual = 3600000;  // where sessions live for ever: closed ones do not
+  const std::int64_t idle = pool_.config().idle_milliseconds != 0 ? pool_.config().idle_milliseconds : kUsual;
   const std::int64_t now = pool_.clock().milliseconds();
   std::vector<std::shared_ptr<GroupSet>> sets;
   {

@@ -33,8 +33,8 @@ class GroupTable {
   explicit GroupTable(SessionPool& pool) : pool_(pool) {}
   // False when the id is taken.
   bool add(std::shared_ptr<GroupSet> set);
-  // Adds a session to the set of that name, which is made when there is none.
-  void join(const std::string& id, const std::shared_ptr<Session>& session);
+  // Adds a session to the set of that name, which is made when there is none; false when it has `most`.
+  bool join(const std::string& id, const std::shared_ptr<Session>& session, std::size_t most);
   std::shared_ptr<GroupSet> find(const std::string& id);
   bool close(const std::string& id);  // and all member sessions
   void sweep();                       // forgets sets whose members are all closed and that idled too long

@@ -6,6 +6,7 @@
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/status.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -27,6 +28,14 @@ bool has_token(const HttpHeader& header, Field name, std::string_view token) {
     if (boost::beast::http::token_list{field->value()}.exists({token.data(), token.size()})) return true;
   }
   return false;
+}
+
+// Names, addresses, brackets and a port: no blanks, no path, no user.
+bool is_host(std::string_view value) {
+  return std::all_of(value.begin(), value.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           std::string_view("-._~!$&'()*+,;=%:[]").find(c) != std::string_view::npos;
+  });
 }
 
 HttpRefusal bad(std::string message) { return {400, "BAD_REQUEST", std::move(message)}; }
@@ -69,6 +78,8 @@ std::optional<HttpRefusal> check_header(const HttpHeader& header, const Limits& 
   const std::size_t hosts = count_of(header, Field::host);
   if (hosts > 1 || (hosts == 0 && header.version() == 11))
     return bad("a request has exactly one Host header");
+  if (const auto host = header[Field::host]; !is_host({host.data(), host.size()}))
+    return bad("the Host header is no host");
   const std::size_t codings = count_of(header, Field::transfer_encoding);
   if (codings > 0) {
     if (count_of(header, Field::content_length) > 0)

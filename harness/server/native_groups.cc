@@ -104,20 +104,28 @@ struct GroupWish {
   std::size_t max_steps = 0;
 };
 
-// Starts one member at its group's task; all members of a group must start in the same state.
-Status start_member(Service& service, const GroupSet& set, std::size_t g, const GroupWish& wish,
-                    const std::shared_ptr<Session>& member, std::optional<Hash128>& start, Columns& columns) {
+// One group while its members are started: all of them must start in the same state.
+struct Start {
+  std::string name;
+  TaskChoice choice;
+  std::shared_ptr<RecordPlace> place;
+  std::optional<Hash128> state = {};
+};
+
+Status start_member(Service& service, const std::shared_ptr<Session>& member, Start& group,
+                    Columns& columns) {
   const Lease session(member, service.pool().clock());
-  session->group = set.id + "/" + std::to_string(g);
-  session->choice = {wish.seed, "", {}, wish.tasks[g]};
+  session->group = group.name;
+  session->place = group.place;
+  session->choice = group.choice;
   const Result<StepResult> first = service.reset(*session, session->choice);
   if (!first) return first.error();
-  const Hash128 hash = session->episode.environment().true_state_hash();
-  if (start && *start != hash) {
-    return Error{ErrorCode::kUnsupported, "the members of a group start in different states", wish.tasks[g],
-                 ""};
+  const Hash128 state = session->episode.environment().true_state_hash();
+  if (group.state.value_or(state) != state) {
+    return Error{ErrorCode::kUnsupported, "the members of a group start in different states",
+                 group.choice.task_id, ""};
   }
-  start = hash;
+  group.state = state;
   columns.add(*session, *first);
   return {};
 }
@@ -133,14 +141,14 @@ Result<std::shared_ptr<GroupSet>> make_groups(const Call& call, const GroupWish&
     return error;
   };
   for (std::size_t g = 0; g < wish.tasks.size(); ++g) {
-    std::optional<Hash128> start;
+    Start group{set->id + "/" + std::to_string(g), {wish.seed, "", {}, wish.tasks[g]}, service.new_place()};
     for (std::size_t m = 0; m < wish.group_size; ++m) {
       Result<std::shared_ptr<Session>> opened =
           service.pool().open({*wish.environment, call.request.client, wish.max_steps});
       if (!opened) return undo(opened.error());
       set->members.push_back(*opened);
-      const Status started = start_member(service, *set, g, wish, *opened, start, columns);
-      if (!started) return undo(started.error());
+      if (Status started = start_member(service, *opened, group, columns); !started)
+        return undo(started.error());
     }
   }
   service.groups().add(set);

@@ -113,7 +113,7 @@ HttpResponse show_limits(const Call& call) {
   count("queued_message_bytes", limits.queued_message_bytes, "bytes that wait, per WebSocket");
   count("output", limits.output_bytes,
         "bytes of replies that the client of a WebSocket has not read; then it is not read either");
-  count("batch_sessions", limits.batch_sessions, "sessions per request");
+  count("batch_sessions", limits.batch_sessions, "sessions per request and per group");
   count("listed_tasks", limits.listed_tasks, "tasks per reply");
   count("max_steps", limits.max_steps, "steps per episode");
   count("name", limits.name_characters,

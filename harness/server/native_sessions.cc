@@ -44,7 +44,13 @@ HttpResponse create_session(const Call& call) {
     (*opened)->choice = choice;
     (*opened)->group = group;
   }
-  if (!group.empty()) call.service.groups().join(group, *opened);
+  const std::size_t most = call.service.limits().batch_sessions;
+  if (!group.empty() && !call.service.groups().join(group, *opened, most)) {
+    call.service.pool().close((*opened)->id);
+    return native_error(409, "GROUP_FULL",
+                        "group " + group + " has had " + std::to_string(most) +
+                            " sessions (limit batch_sessions): close it with DELETE, or name another");
+  }
   return json_response(201, JsonObject().text("session_id", (*opened)->id).end());
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
+#include <unordered_map>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/rng.h"
 #include "base/text.h"
 #include "harness/runner.h"
@@ -35,11 +36,7 @@ SessionPool::Config pool_config(const Limits& limits) {
 struct Service::Recordings {
   std::mutex mutex;
   std::size_t next_group = 0;
-  struct Place {
-    std::size_t group = 0;
-    std::size_t next_member = 0;
-  };
-  std::map<std::string, Place> places;
+  std::unordered_map<Hash128, RecordPlace, ContainerHash> places;  // by the hash of what names the group
 };
 
 Service::Service(ServiceConfig config, const Clock& clock)
@@ -160,14 +157,27 @@ void Service::begin_record(Session& session) {
   record->task = session.episode.task();
   record->last = situation_of(session.episode.environment());
   const Task& task = record->task;
-  const std::string key = session.group.empty() ? task.env + '\n' + task.id + '\n' + std::to_string(task.seed)
-                                                : "group\n" + session.group;
+  Hasher name;
+  if (session.group.empty()) {
+    name.add("task").add(task.env).add(task.id).add_u64(task.seed);
+  } else {
+    name.add("group").add(session.group);
+  }
   const std::lock_guard lock(recordings_->mutex);
-  auto [place, fresh] = recordings_->places.try_emplace(key);
-  if (fresh) place->second.group = recordings_->next_group++;
-  record->group = place->second.group;
-  record->member = place->second.next_member++;
+  RecordPlace* place = session.place.get();
+  if (place == nullptr) {
+    const auto [entry, fresh] = recordings_->places.try_emplace(name.finish());
+    if (fresh) entry->second.group = recordings_->next_group++;
+    place = &entry->second;
+  }
+  record->group = place->group;
+  record->member = place->next_member++;
   session.record = std::move(record);
+}
+
+std::shared_ptr<RecordPlace> Service::new_place() {
+  const std::lock_guard lock(recordings_->mutex);
+  return std::make_shared<RecordPlace>(RecordPlace{recordings_->next_group++});
 }
 
 Status Service::store_record(Session& session, EpisodeStatus status, bool durable) {

@@ -69,6 +69,9 @@ class Service {
   // beginning).
   Result<std::shared_ptr<Session>> fork(const Session& session, const std::string& client);
 
+  // The place of a group that nobody else will name.
+  std::shared_ptr<RecordPlace> new_place();
+
   // Closes every session; what was running is recorded as abandoned.
   void close_all();
 

@@ -37,6 +37,12 @@ struct TaskChoice {
   std::string task_id;                 // wins over split and index
 };
 
+// Where the episodes of one group stand in a recording.
+struct RecordPlace {
+  std::size_t group = 0;
+  std::size_t next_member = 0;
+};
+
 struct EnvironmentCounters;
 class SessionPool;
 
@@ -51,8 +57,9 @@ struct Session {
   std::timed_mutex mutex;
   Episode episode;
   std::size_t max_steps;
-  TaskChoice choice;  // what creation asked for; a reset may override parts of it
-  std::string group;  // group that its episodes are recorded under; empty: its task and seed
+  TaskChoice choice;                   // what creation asked for; a reset may override parts of it
+  std::string group;                   // group that its episodes are recorded under; empty: its task and seed
+  std::shared_ptr<RecordPlace> place;  // of a group made in one call, shared by its members
   std::string episode_id;
   double score = 0;  // sum of the episode's rewards
   double last_reward = 0;

@@ -81,6 +81,8 @@ class AsioServer final : public SocketServer {
     return sum;
   }
 
+  std::size_t running() const { return shared_.running; }
+
   std::size_t stop(Milliseconds grace) override {
     if (!shared_.stopping.exchange(true)) {
       boost::asio::post(loops_.front().context, [this] {
@@ -179,9 +181,11 @@ Result<std::unique_ptr<SocketServer>> SocketServer::start(const SocketConfig& co
   }
   auto server = std::make_unique<AsioServer>(config, application, std::move(tls));
   if (Status status = server->listen(*endpoint); !status) return status.error();
-  application.service().metrics().set_gauge("lodestep_connections", "open connections", [raw = server.get()] {
-    return static_cast<double>(raw->connections());
-  });
+  Metrics& metrics = application.service().metrics();
+  metrics.set_gauge("lodestep_connections", "open connections",
+                    [raw = server.get()] { return static_cast<double>(raw->connections()); });
+  metrics.set_gauge("lodestep_running_requests", "requests on workers, or waiting for one",
+                    [raw = server.get()] { return static_cast<double>(raw->running()); });
   return std::unique_ptr<SocketServer>(std::move(server));
 }
 

@@ -102,6 +102,7 @@ def test_more_of_http(s):
                     "POST /reset HTTP/1.1\r\nHost: x\r\nContent-Length: 2, 3\r\n\r\n{}",
                     "POST /reset HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\n\r\n{}",
                     "GET /health HTTP/1.1\r\nHost: x\r\nBad Header: y\r\n\r\n", "GET /health HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n",
+                    "GET /health HTTP/1.1\r\nHost: a b\r\n\r\n", "GET /health HTTP/1.1\r\nHost: a/b\r\n\r\n",
                     "GET /health\r\n\r\n", "NONSENSE\r\n\r\n", "GET /health HTTX/1.1\r\nHost: x\r\n\r\n", "GET /he alth HTTP/1.1\r\nHost: x\r\n\r\n",
                     "GET /health HTTP/1.1\nHost: x\n\n"]:
         raw = Raw(s.port).send(request)

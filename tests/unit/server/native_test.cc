@@ -333,6 +333,48 @@ TEST_CASE("lists, limits and the OpenAPI document") {
   }
 }
 
+TEST_CASE("a group that sessions join by name has a limit, until it is closed") {
+  Limits limits;
+  limits.batch_sessions = 2;
+  TestServer server(limits);
+  const std::string body = R"({"env":"dummy","group":"g"})";
+  const std::string first = at(server.post("/v1/sessions", body).body, "session_id");
+  server.post("/v1/sessions", body);
+  server.application.handle({"DELETE", "/v1/sessions/" + first, ""});
+  const HttpResponse full = server.post("/v1/sessions", body);
+  REQUIRE(full.status == 409);
+  REQUIRE(at(full.body, "error.code") == "GROUP_FULL");
+  REQUIRE(server.service.pool().size() == 1);
+  REQUIRE(server.application.handle({"DELETE", "/v1/groups/g", ""}).status == 200);
+  REQUIRE(server.service.pool().size() == 0);
+  REQUIRE(server.post("/v1/sessions", body).status == 201);
+}
+
+TEST_CASE("no dialect reaches another one's sessions by name") {
+  TestServer server;
+  const std::string gym = at(server.post("/agentgym/dummy/create", "").body, "id");
+  const std::string id = "agentgym/dummy/" + gym;
+  REQUIRE(server.service.pool().peek(id));
+  const std::string called =
+      server
+          .post(
+              "/mcp",
+              R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"new_episode","session_id":")" +
+                  id + "\"}}")
+          .body;
+  REQUIRE(at(called, "error.message").find("Unknown session_id") != std::string::npos);
+  const std::string closed =
+      server
+          .post("/mcp",
+                R"({"jsonrpc":"2.0","id":1,"method":"openenv/session/close","params":{"session_id":")" + id +
+                    "\"}}")
+          .body;
+  REQUIRE(at(closed, "error.message").find("Unknown session_id") != std::string::npos);
+  REQUIRE(at(server.socket("/ws?session_id=agentgym%2Fdummy%2F" + gym)->greeting().text, "data.code") ==
+          "SESSION_ERROR");
+  REQUIRE(server.application.handle({"GET", "/v1/sessions/agentgym%2Fdummy%2F" + gym, ""}).status == 404);
+}
+
 TEST_CASE("messages of the stream to one session or group keep their order, others none") {
   TestServer server;
   const auto stream = server.socket("/v1/stream");
