@@ -74,8 +74,8 @@ Hash128 chain(const Hash128& last, const ProductRecord& product) {
 }
 
 // Over the first so many bytes of a file. Read, not mapped: pages that nobody uses later then do not count
-// as memory of this process.
-Hash128 seal_of(const std::string& path, std::uint64_t bytes) {
+// as memory of this process. nullopt where they cannot be read.
+std::optional<Hash128> seal_of(const std::string& path, std::uint64_t bytes) {
   std::ifstream in(path, std::ios::binary);
   std::string block;
   Hasher hasher;
@@ -84,7 +84,7 @@ Hash128 seal_of(const std::string& path, std::uint64_t bytes) {
     in.read(block.data(), static_cast<std::streamsize>(block.size()));
     hasher.add(block);
   }
-  return in ? hasher.finish() : Hash128();
+  return in ? std::optional(hasher.finish()) : std::nullopt;
 }
 
 Error unfit(const std::string& path, const std::string& what) {
@@ -212,9 +212,10 @@ Status CatalogueWriter::Impl::join_files() {
     if (!out.flush()) return failed(std::strerror(errno));
   }
   std::error_code error;
-  const Hash128 seal = seal_of(temporary, std::filesystem::file_size(temporary, error));
+  const std::optional<Hash128> seal = seal_of(temporary, std::filesystem::file_size(temporary, error));
+  if (!seal) return failed("what was written cannot be read");
   std::ofstream out(temporary, std::ios::binary | std::ios::app);
-  out.write(reinterpret_cast<const char*>(&seal), sizeof seal);
+  out.write(reinterpret_cast<const char*>(&*seal), sizeof *seal);
   return out.flush() ? Status() : failed(std::strerror(errno));
 }
 
@@ -274,6 +275,7 @@ Result<std::shared_ptr<const Catalogue>> read_catalogue(const std::string& path)
   }
   const auto file = std::make_shared<const MappedFile>(path);
   const std::string_view bytes = file->bytes();
+  if (bytes.empty()) return unfit(path, "the catalogue cannot be mapped into memory");
   if (bytes.size() <= front->bytes) {
     return unfit(path,
                  "the file ends before its products and search index: copies made by SQLite itself (VACUUM "
