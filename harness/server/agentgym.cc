@@ -31,10 +31,6 @@ HttpResponse told(std::string_view message) {
   return json_response(200, JsonObject().text("error", message).end());
 }
 
-std::string reason(const Error& error) {
-  return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint);
-}
-
 // Their sessions live in the same pool under names that no other dialect can say.
 std::string pool_id(const HostedEnvironment& environment, std::int64_t number) {
   return "agentgym/" + environment.name + "/" + std::to_string(number);
@@ -52,7 +48,7 @@ struct Body {
     if (parsed) {
       json.Swap(*parsed);
     } else {
-      refused = unprocessable({"json_invalid", "", reason(parsed.error()), "{}"}, "body");
+      refused = unprocessable({"json_invalid", "", error_reason(parsed.error()), "{}"}, "body");
     }
   }
 
@@ -128,7 +124,7 @@ std::string unknown(const SessionPool::Found& found, std::int64_t number) {
 
 HttpResponse full(const Error& error) {
   HttpResponse response =
-      json_response(capacity_status(error), JsonObject().text("error", reason(error)).end());
+      json_response(capacity_status(error), JsonObject().text("error", error_reason(error)).end());
   response.full = server_is_full(error);
   return response;
 }
@@ -233,9 +229,9 @@ HttpResponse alfworld_reset(const Call& call) {
     return told("unknown world_type '" + world + "'; known: Text, Embody, Hybrid");
   }
   const Result<TaskChoice> choice = nth_task(call.environment, game, kAlfworldGames);
-  if (!choice) return told(reason(choice.error()));
+  if (!choice) return told(error_reason(choice.error()));
   const Result<StepResult> first = call.service.reset(*session, *choice);
-  if (!first) return told(reason(first.error()));
+  if (!first) return told(error_reason(first.error()));
   session->label = JsonObject().text("world_type", world).raw("game", std::to_string(game)).end();
   return json_response(200, JsonObject()
                                 .raw("id", std::to_string(id))
@@ -257,7 +253,7 @@ HttpResponse alfworld_step(const Call& call) {
   if (!session->episode.started()) return told("step before reset");
   if (session->episode.ended()) return told("the game is done: reset it first");
   const Result<StepResult> result = call.service.step(*session, action);
-  if (!result) return told(reason(result.error()));
+  if (!result) return told(error_reason(result.error()));
   session->last_reward = result->outcome == Outcome::kSuccess ? 1.0 : 0.0;
   return json_response(200, JsonObject()
                                 .text("observation", alfworld_text(*session))
@@ -345,7 +341,7 @@ HttpResponse webshop_reset(const Call& call) {
     choice.task_id = "session/" + std::to_string(*number);
   }
   const Result<StepResult> first = call.service.reset(*session, choice);
-  if (!first) return agentgym_error(400, "", reason(first.error()));
+  if (!first) return agentgym_error(400, "", error_reason(first.error()));
   session->actions.clear();
   return json_response(200, json_list({json_quote(first->observation.text), "null"}));
 }
@@ -468,9 +464,9 @@ HttpResponse game_reset(const Call& call) {
   const Lease& session = found.lease;
   if (!session) return told(unknown(found, id));
   const Result<TaskChoice> choice = nth_task(call.environment, index, kAll);
-  if (!choice) return told(reason(choice.error()));
+  if (!choice) return told(error_reason(choice.error()));
   const Result<StepResult> first = call.service.reset(*session, *choice);
-  if (!first) return told(reason(first.error()));
+  if (!first) return told(error_reason(first.error()));
   return json_response(200, game_json(*session, *first));
 }
 
@@ -486,7 +482,7 @@ HttpResponse game_step(const Call& call) {
   if (!session->episode.started()) return told("step before reset");
   if (session->episode.ended()) return told("the game is done: reset it first");
   const Result<StepResult> result = call.service.step(*session, action);
-  if (!result) return told(reason(result.error()));
+  if (!result) return told(error_reason(result.error()));
   return json_response(200, game_json(*session, *result));
 }
 

@@ -82,7 +82,7 @@ std::string call_in_session(const std::string& id, const std::string& name, cons
   const int code = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kInvalidArgument
                        ? kInvalidParams
                        : kInternal;
-  return rpc_error(id, code, to_string(error) + (error.hint.empty() ? "" : "; " + error.hint));
+  return rpc_error(id, code, error_reason(error));
 }
 
 std::string create_session(const std::string& id, const RpcScope& scope) {
@@ -95,8 +95,7 @@ std::string create_session(const std::string& id, const RpcScope& scope) {
   if (!opened) {
     scope.service.metrics().count_refusal("capacity");
     const Error& error = opened.error();
-    return rpc_error(id, kServerError, to_string(error) + "; " + error.hint,
-                     capacity_json(scope.service, error));
+    return rpc_error(id, kServerError, error_reason(error), capacity_json(scope.service, error));
   }
   return rpc_result(id, JsonObject().text("session_id", (*opened)->id).end());
 }

@@ -15,10 +15,6 @@
 
 namespace lodestep::harness {
 
-std::string error_reason(const Error& error) {
-  return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint);
-}
-
 std::string native_error_body(std::string_view code, std::string_view message) {
   return JsonObject().raw("error", JsonObject().text("code", code).text("message", message).end()).end();
 }

@@ -29,6 +29,10 @@ bool fits(std::string_view pattern, const std::vector<std::string>& path,
 
 HttpResponse json_response(int status, std::string body) { return {status, std::move(body)}; }
 
+std::string error_reason(const Error& error) {
+  return to_string(error) + (error.hint.empty() ? "" : "; " + error.hint);
+}
+
 int capacity_status(const Error& error) {
   return error.where.starts_with(SessionPool::kClientLimit) ? 429 : 503;
 }

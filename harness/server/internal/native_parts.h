@@ -15,7 +15,6 @@
 
 namespace lodestep::harness {
 
-std::string error_reason(const Error& error);  // message and hint
 std::string native_error_body(std::string_view code, std::string_view message);
 HttpResponse native_error(const Error& error);  // by its code
 HttpResponse no_session(SessionPool::Fate fate, const std::string& id);

@@ -39,6 +39,8 @@ HttpResponse dispatch(const std::vector<Route>& routes, const Call& call,
 
 HttpResponse json_response(int status, std::string body);
 
+std::string error_reason(const Error& error);  // message, place and hint
+
 // The status for a session that could not be opened: 503 the server is full, 429 this client has its share.
 int capacity_status(const Error& error);
 // Every session of the server is in use: one may become free.
