@@ -162,9 +162,10 @@ async def test_agentgym_clients_requests(url, names):
 
 
 async def test_examples_of_the_documentation(url, names):
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "server.md").read_text(encoding="utf-8"), re.S)):
-        done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", f"URL = {url!r}\n{block}"], capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0 and done.stdout.strip(), (number, done.stderr)
+    for page in ("server.md", "protocol.md"):
+        for block in re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.S):
+            done = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", f"URL = {url!r}\n{block}"], capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0 and done.stdout.strip(), (page, block, done.stderr)
 
 
 def main():
