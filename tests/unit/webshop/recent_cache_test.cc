@@ -1,7 +1,10 @@
 // Recent answers are right or forgotten, and never more than was asked for stay in memory.
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "envs/webshop/recent_cache.h"
 
@@ -34,6 +37,24 @@ TEST_CASE("the cache of recent answers keeps the latest, no more than its size, 
   const auto held = cache.keep("held", {token, "held"});
   for (int i = 0; i < 200; ++i) cache.keep("other " + std::to_string(i), {token, ""});
   CHECK(held->text == "held");
+}
+
+TEST_CASE("threads that ask the cache at once get their own answers") {
+  RecentCache<std::string, std::string> cache(8);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&cache, &wrong, t] {
+      for (int i = 0; i < 3000; ++i) {
+        const std::string key = std::to_string((i * (t + 1)) % 20);
+        const auto answer = cache.find(key);
+        if (answer && *answer != "to " + key) ++wrong;
+        if (!answer && *cache.keep(key, "to " + key) != "to " + key) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
 }
 
 }  // namespace
