@@ -26,6 +26,7 @@ struct Limits {
   std::size_t batch_sessions = 4096;    // sessions in one batch or group request
   std::size_t listed_tasks = 100000;    // tasks in one reply
   std::size_t max_steps = 1000000;      // step budget that a session may ask for
+  std::size_t kept_steps = 100000;      // of an episode of a group, for its advantages
   std::size_t name_characters = 255;    // of a group; of an episode or request over OpenEnv's HTTP
   std::size_t name_bytes = 64u << 10;   // of an episode elsewhere
   std::size_t remembered_ids = 100000;  // closed sessions that are told apart from unknown ones

@@ -40,6 +40,10 @@ Result<std::vector<Played>> played_episodes(GroupSet& set, const Clock& clock) {
     if (!look)
       return Error{ErrorCode::kUnavailable, "another request is playing a member of the group", member->id,
                    "ask again later"};
+    if (member->too_long) {
+      return Error{ErrorCode::kUnsupported, "an episode of the group is too long: its steps are not kept",
+                   member->id, "limit kept_steps of /v1/limits"};
+    }
     if (member->record) out.push_back({*member->record, member->id, member->episode_id});
   }
   std::stable_sort(out.begin(), out.end(), [](const Played& a, const Played& b) {

@@ -116,6 +116,7 @@ HttpResponse show_limits(const Call& call) {
   count("batch_sessions", limits.batch_sessions, "sessions per request and per group");
   count("listed_tasks", limits.listed_tasks, "tasks per reply");
   count("max_steps", limits.max_steps, "steps per episode");
+  count("kept_steps", limits.kept_steps, "steps per episode of a group, for its advantages");
   count("name", limits.name_characters,
         "bytes of a group's name; characters of episode_id and request_id over OpenEnv's HTTP");
   count("episode_id", limits.name_bytes, "bytes, other than over OpenEnv's HTTP");

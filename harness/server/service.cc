@@ -152,6 +152,7 @@ Result<StepResult> Service::reset(Session& session, const TaskChoice& choice,
 void Service::begin_record(Session& session) {
   session.record.reset();
   session.record_stored = false;
+  session.too_long = false;
   if (!recorder_ && session.group.empty()) return;
   auto record = std::make_unique<EpisodeRecord>();
   record->task = session.episode.task();
@@ -204,6 +205,10 @@ Result<StepResult> Service::step(Session& session, std::string_view action) {
   }
   session.score += result.reward;
   session.last_reward = result.reward;
+  if (session.record && !recorder_ && session.record->steps.size() >= limits().kept_steps) {
+    session.record.reset();
+    session.too_long = true;
+  }
   if (session.record) {
     EpisodeRecord& record = *session.record;
     // An environment that tells distances does so from the reset on.
@@ -261,6 +266,7 @@ Result<StepResult> Service::restore(Session& session, const std::string& saved) 
   if (Status status = episode.load(saved); !status) return status.error();
   if (Status status = store_record(session, EpisodeStatus::kAbandoned, false); !status) return status.error();
   session.record.reset();
+  session.too_long = false;
   session.episode = std::move(episode);
   session.episode_id = random_id();
   session.score = 0;

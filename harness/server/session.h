@@ -70,7 +70,8 @@ struct Session {
   std::vector<std::string> actions;         // of the episode, where a dialect must show it in another form
   std::unique_ptr<EpisodeRecord> record;    // the latest episode, kept for a recorder or for its group
   bool record_stored = false;               // the recorder has it
-  bool ended = false;                       // what its end causes was done
+  bool too_long = false;  // the episode passed the limit of kept steps: its record was let go
+  bool ended = false;     // what its end causes was done
 
   std::atomic<std::int64_t> last_used{0};  // milliseconds of the pool's clock
   std::atomic<int> busy{0};                // requests that hold or wait for it: never swept meanwhile

@@ -350,6 +350,25 @@ TEST_CASE("a group that sessions join by name has a limit, until it is closed") 
   REQUIRE(server.post("/v1/sessions", body).status == 201);
 }
 
+TEST_CASE("of an endless episode no more steps are kept than the limit says") {
+  Limits limits;
+  limits.kept_steps = 3;
+  TestServer server(limits);
+  const std::string group =
+      "/v1/groups/" +
+      at(server.post("/v1/groups", R"({"env":"dummy","tasks":["1"],"max_steps":0})").body, "group_set_id");
+  const std::string credit = group + "/advantages?estimator=grpo";
+  for (int i = 0; i < 3; ++i) server.post(group + "/step", R"({"actions":["dance"]})");
+  REQUIRE(server.get(credit).status == 200);
+  REQUIRE(at(server.post(group + "/step", R"({"actions":["dance"]})").body, "step_counts.0") == "4");
+  const HttpResponse refused = server.get(credit);
+  REQUIRE(refused.status == 422);
+  REQUIRE(at(refused.body, "error.message").find("kept_steps") != std::string::npos);
+  server.post("/v1/sessions/" + at(server.get(group).body, "sessions.0") + "/reset", "");
+  server.post(group + "/step", R"({"actions":["dance"]})");
+  REQUIRE(server.get(credit).status == 200);
+}
+
 TEST_CASE("no dialect reaches another one's sessions by name") {
   TestServer server;
   const std::string gym = at(server.post("/agentgym/dummy/create", "").body, "id");
