@@ -158,10 +158,14 @@ void GoalTable::number_goals(std::size_t count, PythonRandom& random) {
   random.shuffle(order_);
   after_load_ = random;
   number_.resize(count);
+  std::vector<double> weights;  // of each position, for as long as all are asked for
+  weights.reserve(count);
+  for (std::size_t i = 0; i < wishes_.size(); ++i)
+    weights.resize(i + 1 < wishes_.size() ? wishes_[i + 1].first : count, wishes_[i].weight);
   for (std::uint32_t number = 0; number < count; ++number) {
     number_[order_[number]] = number;
     if (number % kSumStep == 0) weight_before_.push_back(total_weight_);
-    total_weight_ += weight_in_session(number);
+    total_weight_ += weights[order_[number]];
   }
 }
 
