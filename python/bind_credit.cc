@@ -12,7 +12,7 @@
 #include "graph/estimator.h"
 #include "harness/credit.h"
 #include "harness/recorder.h"
-#include "harness/step_matching.h"
+#include "harness/step_credit.h"
 #include "harness/steps_jsonl.h"
 #include "harness/summary.h"
 #include "python/arrays.h"
@@ -95,38 +95,22 @@ struct Graphs {
 };
 
 // The credit of a step file, and its graphs where the estimator builds any.
-nb::tuple credit_steps(const CreditPlan& plan, const StepFile& steps) {
-  struct Answer {
-    Credit credit;
-    std::vector<std::string> notes;
-    std::optional<Graphs> graphs;
-  };
-  const auto compute = [&]() -> Result<Answer> {
-    graph::Request request{.estimator = plan.estimator,
-                           .preset = plan.preset,
-                           .settings = harness::with_groups_by_matcher(plan.estimator, plan.preset,
-                                                                       plan.matcher, plan.settings)};
-    request.threads = plan.threads;
-    const Result<Options> options = graph::resolve_options(request);
-    if (!options) return options.error();
-    const std::optional<graph::EstimatorInfo> info = graph::find_estimator(plan.estimator);
-    LODESTEP_CHECK(info.has_value());
-    Result<harness::StepMatching> matching =
-        harness::match_steps(plan.matcher, plan.matcher_settings, *info, *options, steps);
-    if (!matching) return matching.error();
-    request.matcher = matching->matcher;
-    Result<Credit> credit = graph::estimate(request, steps.batch);
-    if (!credit) return credit.error();
-    Answer answer{std::move(*credit), std::move(matching->notes), std::nullopt};
-    if (info->has_graph) answer.graphs = Graphs{std::move(answer.credit.graphs)};
-    return answer;
-  };
-  Result<Answer> result = [&] {
+nb::tuple credit_steps(const CreditPlan& plan, StepFile& steps) {
+  harness::StepCreditRequest request{.estimator = plan.estimator,
+                                     .preset = plan.preset,
+                                     .matcher = plan.matcher,
+                                     .settings = plan.settings,
+                                     .threads = plan.threads};
+  for (const auto& [key, value] : plan.matcher_settings)
+    request.settings.emplace_back("matcher." + key, value);
+  Result<harness::StepCredit> result = [&] {
     const nb::gil_scoped_release release;
-    return compute();
+    return harness::credit_steps(request, steps);
   }();
-  Answer answer = value_or_raise(std::move(result));
-  return nb::make_tuple(credit_dict(std::move(answer.credit), answer.notes), std::move(answer.graphs));
+  harness::StepCredit answer = value_or_raise(std::move(result));
+  std::optional<Graphs> graphs;
+  if (graph::find_estimator(plan.estimator)->has_graph) graphs = Graphs{std::move(answer.credit.graphs)};
+  return nb::make_tuple(credit_dict(std::move(answer.credit), answer.notes), std::move(graphs));
 }
 
 nb::list names_of(const Interner& names) {
@@ -144,7 +128,7 @@ nb::tuple credit_json_lines(const CreditPlan& plan, const std::string& lines, bo
     return harness::read_steps(
         "-", ignore_unknown ? harness::UnknownFields::kIgnore : harness::UnknownFields::kRefuse, io);
   }();
-  const StepFile file = value_or_raise(std::move(steps));
+  StepFile file = value_or_raise(std::move(steps));
   const nb::tuple credit = credit_steps(plan, file);
   return nb::make_tuple(credit[0], credit[1], names_of(file.tasks), names_of(file.states));
 }
@@ -154,8 +138,8 @@ using NumberColumn = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::de
 using FlagColumn = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Columns of a batch by the names of graph/batch.h; `states` are the distinct states as JSON values, where a
-// matcher reads them. `left_out`: rows without next state, rows without episode reward, to be filled in from
-// the rest of their episode.
+// matcher or evihb's stages read them. `left_out`: rows without next state, rows without episode reward, to
+// be filled in from the rest of their episode.
 nb::tuple credit_columns(const CreditPlan& plan, const nb::dict& columns,
                          const std::vector<std::string>& states, Id goal_state,
                          const std::vector<IdColumn>& keys,

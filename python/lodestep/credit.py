@@ -127,9 +127,12 @@ def compute(
         except _steps.Unusual:
             pass
         else:
-            answer = _core.credit_columns(plan, ready.columns, [], ready.goal, ready.keys, ready.left_out)
+            # evihb reads stages from texts, where nothing else says what to fall back on.
+            reads = estimator == "evihb" and not ready.keys and "levels" not in settings
+            texts = [_JSON.encode(state) for state in ready.states] if reads else []
+            answer = _core.credit_columns(plan, ready.columns, texts, ready.goal, ready.keys, ready.left_out)
             return _credit(*answer, ready.tasks, ready.states)
-    lines = "\n".join(map(json.JSONEncoder(ensure_ascii=False, default=_plain).encode, _steps.rows_of(steps)))
+    lines = "\n".join(map(_JSON.encode, _steps.rows_of(steps)))
     try:
         columns, graphs, tasks, states = _core.credit_json_lines(plan, lines, ignore_unknown)
     except Error as error:
@@ -220,3 +223,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"a step cannot hold a {type(value).__name__}")
+
+
+_JSON = json.JSONEncoder(ensure_ascii=False, default=_plain)

@@ -59,6 +59,31 @@ def test_equals_the_command_line(estimator: str) -> None:
             assert row[name] == (None if missing else column[i])
 
 
+def test_a_stage_is_read_from_alfworlds_texts_as_on_the_command_line() -> None:
+    def text(place: str, held: str, task: str = "") -> str:
+        return f"{task}You see. Location: {place}. Items in hand (status): {held}. "
+
+    goal = "Your task is to: put some vase on safe. "
+    steps = [
+        {"task": task, "episode": f"{task}{won}", "t": t, "state": state}
+        for task in "uv"
+        for won in (True, False)
+        for t, state in enumerate(
+            [text(f"shelf {task}", "nothing", goal), text("safe 1", "vase 1(unprocessed)" if won else "nothing")]
+        )
+    ]
+    for i in (1, 5):
+        steps[i].update(reward=1, success=True, done=True)
+    credit = lodestep.credit.compute(steps, "evihb")
+    assert any("stage" in note for note in credit.notes)
+    rows = through_the_program(steps, "--estimator", "evihb")
+    assert credit.advantage.tolist() == [row["advantage"] for row in rows]
+    columns = {name: [step[name] for step in steps] for name in ("task", "episode", "t", "state")}
+    assert any("stage" in note for note in lodestep.credit.compute(columns, "evihb").notes)
+    plain = lodestep.credit.compute(steps, "evihb", levels="task:0,task.0:0.3")
+    assert not any("stage" in note for note in plain.notes)
+
+
 def test_every_way_to_hand_over_steps_gives_the_same() -> None:
     expected = lodestep.credit.compute(STEPS, "gigpo").advantage
     names = ("task", "episode", "t", "state", "reward")
