@@ -248,6 +248,15 @@ Result<CreditTimes> store_credit(const Recording& recording, const RolloutOption
   return times;
 }
 
+// A batch with what a recording has: options, and estimators that want more, are tried on it before anything
+// is played.
+graph::Batch one_step() {
+  graph::Batch batch;
+  batch.add({.next_state = 1, .action = 0, .admissible_count = 1, .turns_left = 1});
+  batch.keys = batch.next_keys = {{0}, {0}, {0}};  // stage, relevant, exact
+  return batch;
+}
+
 std::string times_text(const RunTimes& run, const CreditTimes& credit) {
   std::string out =
       fmt::format("  {:<28}policy {:.3f}, stepping {:.3f}, keys {:.3f}, recording {:.3f}, matching {:.3f}",
@@ -351,11 +360,11 @@ Result<int> run_rollout(const std::vector<std::string>& words, Io& io) {
       route_settings(options.settings, type, options.matcher, options.estimator_names());
   if (!routed) return routed.error();
   for (const std::string& name : options.estimator_names()) {
-    Settings own = routed->estimators[name];
-    if (const Result<Options> checked =
-            graph::resolve_options({.estimator = name, .preset = options.preset, .settings = own});
-        !checked) {
-      return checked.error();
+    const Settings& own = routed->estimators[name];
+    if (const Result<graph::Credit> tried =
+            graph::estimate({.estimator = name, .preset = options.preset, .settings = own}, one_step());
+        !tried) {
+      return tried.error();
     }
   }
   if (const Result<CreditBatch> probe = make_batch({}, options.matcher, routed->matcher); !probe)

@@ -181,7 +181,7 @@ TEST_CASE("branching: the same bytes with any number of threads, and after an in
   }
 }
 
-TEST_CASE("branching: options that do not fit are refused before a file is made") {
+TEST_CASE("rollout: options and estimators that do not fit are refused before a file is made") {
   const TemporaryFolder folder;
   const auto refused = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"rollout", "dummy", "--out", folder / "run.db"});
@@ -193,6 +193,8 @@ TEST_CASE("branching: options that do not fit are refused before a file is made"
   refused({"--branch", "sometimes"});
   refused({"--branches", "4"});
   refused({"--branch", "random", "--branches", "0"});
+  refused({"--estimator", "grpo,gae"});                           // no critic plays along
+  refused({"--estimator", "evihb", "--set", "levels=task.3:1"});  // there are three keys
 }
 
 }  // namespace
