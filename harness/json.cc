@@ -90,7 +90,8 @@ void drop_repeated(rapidjson::Value& value) {
 
 }  // namespace
 
-Status parse_json(std::string_view text, const std::string& where, rapidjson::Document& document) {
+Status parse_json(std::string_view text, const std::string& where, rapidjson::Document& document,
+                  Repeated repeated) {
   if (!is_valid_utf8(text)) return Error{ErrorCode::kBadData, "not valid UTF-8", where, ""};
   if (const char* refused = refusal(text))
     return Error{ErrorCode::kBadData, std::string("JSON refused: ") + refused, where, ""};
@@ -102,7 +103,7 @@ Status parse_json(std::string_view text, const std::string& where, rapidjson::Do
                  where + (where.empty() ? "byte " : ", byte ") + std::to_string(document.GetErrorOffset()),
                  ""};
   }
-  if (is_nested(document)) drop_repeated(document);
+  if (repeated == Repeated::kLastStands && is_nested(document)) drop_repeated(document);
   return {};
 }
 
@@ -112,9 +113,11 @@ Result<rapidjson::Document> parse_json(std::string_view text, const std::string&
   return document;
 }
 
-Result<rapidjson::Document> parse_json_object(std::string_view text, const std::string& where) {
-  Result<rapidjson::Document> document = parse_json(text, where);
-  if (document && !document->IsObject()) return Error{ErrorCode::kBadData, "not a JSON object", where, ""};
+Result<rapidjson::Document> parse_json_object(std::string_view text, const std::string& where,
+                                              Repeated repeated) {
+  rapidjson::Document document;
+  if (Status status = parse_json(text, where, document, repeated); !status) return status.error();
+  if (!document.IsObject()) return Error{ErrorCode::kBadData, "not a JSON object", where, ""};
   return document;
 }
 

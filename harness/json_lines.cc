@@ -22,7 +22,7 @@ Status for_each_json_line(const std::string& path, Io& io, const JsonLine& take)
     ++number;
     if (trim(line).empty()) continue;
     const std::string where = name + " line " + std::to_string(number);
-    const Result<rapidjson::Document> row = parse_json_object(line, where);
+    const Result<rapidjson::Document> row = parse_json_object(line, where, Repeated::kKept);
     if (!row) return row.error();
     if (Status taken = take(*row, where); !taken) return taken;
   }
