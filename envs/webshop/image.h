@@ -62,7 +62,6 @@ class ImageWriter {
   }
   void finish(const Hash128& digest);
   std::uint64_t size() const { return size_; }
-  std::uint64_t size_of_section() const { return size_ - table_.places[open_].begin; }
 
  private:
   Sink sink_;
