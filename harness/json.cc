@@ -50,14 +50,30 @@ const char* refusal(std::string_view text) {
 
 bool is_nested(const rapidjson::Value& value) { return value.IsObject() || value.IsArray(); }
 
+std::string_view name_of(const rapidjson::Value::Member& member) {
+  return {member.name.GetString(), member.name.GetStringLength()};
+}
+
+// Nearly all objects are small and have no name twice: that is seen without memory.
+bool is_plain(const rapidjson::Value& object) {
+  if (object.MemberCount() > 16) return false;
+  for (auto at = object.MemberBegin(); at != object.MemberEnd(); ++at) {
+    for (auto later = at + 1; later != object.MemberEnd(); ++later) {
+      if (name_of(*at) == name_of(*later)) return false;
+    }
+  }
+  return true;
+}
+
 // Which members have a later one of the same name; empty: none. Sorted, not hashed: names come from anywhere.
 std::vector<bool> repeated_members(const rapidjson::Value& object) {
+  std::vector<bool> out;
+  if (is_plain(object)) return out;
   std::vector<std::pair<std::string_view, std::size_t>> names;
   names.reserve(object.MemberCount());
-  for (const auto& [name, value] : object.GetObject())
-    names.emplace_back(std::string_view(name.GetString(), name.GetStringLength()), names.size());
+  for (auto at = object.MemberBegin(); at != object.MemberEnd(); ++at)
+    names.emplace_back(name_of(*at), names.size());
   std::sort(names.begin(), names.end());
-  std::vector<bool> out;
   for (std::size_t i = 1; i < names.size(); ++i) {
     if (names[i].first != names[i - 1].first) continue;
     out.resize(names.size());
