@@ -67,7 +67,7 @@ TEST_CASE("fidelity: cosine, signs and shares of what is there") {
 }
 
 // LODESTEP_FIDELITY=full: as the gates were set, with three batches and 300 continuations from every state,
-// which takes half an hour. Else as much as a quick test can afford.
+// which takes a quarter of an hour. Else as much as a quick test can afford.
 bool as_set() {
   const char* wanted = std::getenv("LODESTEP_FIDELITY");
   return wanted != nullptr && std::string_view(wanted) == "full";
