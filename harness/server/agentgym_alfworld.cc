@@ -120,8 +120,6 @@ HttpResponse alfworld_detail(const Call& call) {
   });
 }
 
-HttpResponse close_id(const Call& call) { return close_numbered(call, "id"); }
-
 }  // namespace
 
 const std::vector<Route>& agentgym_alfworld_routes() {

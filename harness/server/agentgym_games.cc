@@ -57,8 +57,6 @@ HttpResponse game_observation(const Call& call) {
 
 HttpResponse game_actions(const Call& call) { return show_numbered(call, &actions_of); }
 
-HttpResponse close_id(const Call& call) { return close_numbered(call, "id"); }
-
 }  // namespace
 
 const std::vector<Route>& agentgym_game_routes() {

@@ -141,6 +141,8 @@ HttpResponse create_numbered(const Call& call) {
   return json_response(200, JsonObject().raw("id", std::to_string(opened->first)).end());
 }
 
+HttpResponse close_id(const Call& call) { return close_numbered(call, "id"); }
+
 HttpResponse show_numbered(const Call& call, std::string (*text)(const Session&)) {
   std::int64_t id = 0;
   if (auto refused = read_query_id(call, "id", id)) return *refused;

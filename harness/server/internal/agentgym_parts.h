@@ -52,6 +52,7 @@ SessionPool::Found find_numbered(const Call& call, std::int64_t number);
 std::string unknown_number(const SessionPool::Found& found, std::int64_t number);
 HttpResponse create_numbered(const Call& call);
 HttpResponse close_numbered(const Call& call, const char* name);
+HttpResponse close_id(const Call& call);  // where the number is called "id"
 // A GET that shows a running game.
 HttpResponse show_numbered(const Call& call, std::string (*text)(const Session&));
 HttpResponse list_numbers(const Call& call);
